@@ -185,21 +185,31 @@ def add(mu, steps, epochs, epsilon, samples, seed):
     return interval(np.concatenate(parts), 1.0)
 
 
-def several(mu, steps, chosen, epsilon, samples, seed):
+def gaussian_steps(mu):
+    """Draws of steps without the record, by how much it moves them, and ln Y of steps."""
+    return lambda rng, shape: rng.standard_normal(shape), mu, lambda x: mu * x - mu * mu / 2
+
+
+def laplace_steps(b):
+    return lambda rng, shape: rng.laplace(0, b, shape), 1, lambda x: (np.abs(x) - np.abs(x - 1)) / b
+
+
+def several(noise, steps, chosen, epsilon, samples, seed):
     """(REMOVE, ADD) where a record takes part in `chosen` of few steps, all choices as likely: S is the mean over them of
     the product of their Y. Plain sampling, terms at most 1."""
     rng = np.random.Generator(np.random.PCG64(seed))
+    draw, moved, log_y = noise
 
     def loss(x):
-        y = np.exp(mu * x - mu * mu / 2)
+        y = np.exp(log_y(x))
         polynomial = np.zeros((chosen + 1, len(x)))  # elementary symmetric functions of Y
         polynomial[0] = 1
         for i in range(steps):
             for k in range(chosen, 0, -1):
                 polynomial[k] += y[:, i] * polynomial[k - 1]
         return np.log(polynomial[chosen] / comb(steps, chosen))
-    x = rng.standard_normal((samples, steps))
+    x = draw(rng, (samples, steps))
     down = -np.expm1(np.minimum(loss(x) + epsilon, 0.0))
-    x[:, :chosen] += mu
+    x[:, :chosen] += moved
     up = -np.expm1(np.minimum(epsilon - loss(x), 0.0))
     return interval(up, 1.0), interval(down, 1.0)

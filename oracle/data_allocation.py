@@ -65,9 +65,12 @@ def sampled_row(number, steps, epochs, sigma, epsilon, samples):
         "epsilon": epsilon, "low": seven(max(low, low_add)), "high": seven(max(high, high_add)), "mean": text(mean, 6), "order": m}
 
 
-def several_row(number, steps, selected, sigma, epsilon, samples):
-    (low, mean, high), (low_add, _, high_add) = allocation.several(1 / sigma, steps, selected, epsilon, samples, number)
-    return workload(f"{selected} of {steps} steps, sigma {sigma}", ADD_OR_REMOVE, event(allocated(steps, gaussian(sigma), selected))) | {
+def several_row(number, steps, selected, noise, scale, adjacency, epsilon, samples):
+    of, said = {"gaussian": (lambda: allocation.gaussian_steps(1 / scale), gaussian(scale)),
+                "laplace": (lambda: allocation.laplace_steps(scale), laplace(scale))}[noise]
+    (low, mean, high), (low_add, _, high_add) = allocation.several(of(), steps, selected, epsilon, samples, number)
+    name = f"{selected} of {steps} steps, " + (f"sigma {scale}" if noise == "gaussian" else f"Laplace {scale}")
+    return workload(name, adjacency, event(allocated(steps, said, selected))) | {
         "epsilon": epsilon, "low": seven(max(low, low_add)), "high": seven(max(high, high_add)), "mean": text(mean, 6), "order": 1}
 
 
@@ -96,7 +99,12 @@ def by_sampling():
 
 
 def several():
-    return [partial(several_row, 500 + i, *x) for i, x in enumerate(SEVERAL + list(drawn(250)))]
+    shapes = SEVERAL + list(drawn(250))
+    one = [(steps, selected, "gaussian", sigma, ADD_OR_REMOVE, *rest) for steps, selected, sigma, *rest in shapes]
+    zero = [(steps, selected, "gaussian", sigma, "ZERO_OUT", *rest) for steps, selected, sigma, *rest in shapes[:45]]
+    other = [(steps, selected, "laplace", scale, ("ZERO_OUT", ADD_OR_REMOVE)[i % 2], *rest)
+             for i, (steps, selected, scale, *rest) in enumerate(shapes[45:125])]
+    return [partial(several_row, 500 + i, *x) for i, x in enumerate(one + zero + other)]
 
 
 def orders_row(number, noise, steps, selected, passes, alpha):
@@ -132,6 +140,6 @@ ABOUT_ORDERS = ("Rényi divergences of random allocation at one order, in both d
 ABOUT = ("Random allocation. rows: delta(epsilon) in both directions, from the definition: one step in closed form, two and three by the "
          "trapezoid rule, 20 and 15 digits. sampled, several: delta of the larger direction lies in [low, high]: importance sampling of "
          "products S^order Q with bounded terms, empirical Bernstein bounds that miss with probability 1e-6 a row and direction. "
-         "several: a record takes part in a uniform subset of so many steps.")
+         "several: a record takes part in a uniform subset of so many steps, with Gaussian and with Laplace noise.")
 FILES = {"accountant/testdata/allocation.json": lambda: File(ABOUT_ORDERS, 50, {"orders": orders()}),
          "pld/testdata/allocation.json": lambda: File(ABOUT, 50, {"rows": one_to_three(), "sampled": by_sampling(), "several": several()})}

@@ -26,7 +26,7 @@ type allocationRows struct{ Rows, Sampled, Several []allocationRow }
 
 func readAllocation(t *testing.T) (data allocationRows) {
 	losstest.Read(t, "testdata/allocation.json", &data)
-	if len(data.Rows) < 26 || len(data.Sampled) < 23 || len(data.Several) < 255 {
+	if len(data.Rows) < 26 || len(data.Sampled) < 23 || len(data.Several) < 380 {
 		t.Fatalf("%d, %d and %d rows", len(data.Rows), len(data.Sampled), len(data.Several))
 	}
 	return data
@@ -107,7 +107,7 @@ func TestAllocationAgainstSamples(t *testing.T) {
 // analysis (docs/math/allocation.md §1.11.4).
 func TestAllocationOfSeveralSteps(t *testing.T) {
 	for i, row := range readAllocation(t).Several {
-		if i >= 5 && i%testaid.Every(4) > 0 { // those that were drawn at random
+		if i >= 5 && i%testaid.Every(8) > 0 { // those that were drawn at random
 			continue
 		}
 		c := pldtest.Workload(t, row.Workload)
@@ -132,6 +132,15 @@ func TestExtremeAllocations(t *testing.T) {
 		mechanism.Laplace{Scale: 1e-3, Sensitivity: 1}, mechanism.Laplace{Scale: 1e-300, Sensitivity: 1},
 		mechanism.Laplace{Scale: 1e300, Sensitivity: 1}, mechanism.Gaussian{NoiseMultiplier: 1e6},
 	} {
+		for _, several := range []mechanism.RandomAllocation{
+			{Steps: 5, Selected: 2, Mechanism: m}, {Steps: mechanism.MaxDatasetSize, Selected: 2, Mechanism: m},
+		} {
+			e := mechanism.Event{Mechanism: several, Count: 1}
+			c := pldtest.Compose(t, mechanism.ZeroOut, e)
+			if b, reason := Epsilon(c, 1e-6, Wanted{}); !(b.Lower >= 0 && b.Lower <= b.Upper) {
+				t.Errorf("%v: ε in %+v %s", several, b, reason)
+			}
+		}
 		for _, steps := range []uint64{2, mechanism.MaxDatasetSize} {
 			l, err := kinds.Of(mechanism.RandomAllocation{Steps: steps, Mechanism: m}, mechanism.ZeroOut)
 			if err != nil {

@@ -18,13 +18,15 @@ import (
 // this, or with below for one that is dominated by it.
 //
 // With class it dominates what was reported. Of that a Gaussian at the distance least is known from
-// below; 0 where nothing is.
+// below; 0 where nothing is. With counted it stands for all choices of an epoch from below, of which the others
+// have nothing.
 type allocated struct {
 	inner        loss.Loss // of one step
 	steps        uint64
 	width        float64 // of the cells, in units of the usual ones
 	below, class bool
 	least        float64
+	counted      countedSteps
 
 	// What follows only a bound from below has, of shuffled data (docs/math/shuffling.md §1.8.5.4):
 	// the probability that the record is in a last batch instead, which has half the distance, and the
@@ -62,8 +64,21 @@ func ofAllocations(m mechanism.RandomAllocation, x loss.Maker, records uint64) (
 	}
 	longer := a
 	longer.steps++
-	terms := []loss.Term{{Loss: a, Count: k - m.Steps%k}, {Loss: longer, Count: m.Steps % k}}
-	return terms[:min(2, 1+m.Steps%k)], nil
+	short, long := k-m.Steps%k, m.Steps%k
+	var terms []loss.Term
+	if a.least == 0 && !inner.Facts().Dominating {
+		first := a
+		first.counted = countedSteps{inner, m.Steps, k}
+		terms = append(terms, loss.Term{Loss: first, Count: 1})
+		short--
+	}
+	if short > 0 {
+		terms = append(terms, loss.Term{Loss: a, Count: short})
+	}
+	if long > 0 {
+		terms = append(terms, loss.Term{Loss: longer, Count: long})
+	}
+	return terms, nil
 }
 
 // allocatedStep is the loss of one step with all its passes.
@@ -110,6 +125,8 @@ func (a allocated) Attained() loss.Loss {
 	switch {
 	case a.least > 0:
 		return pairs.NewGaussian(a.least)
+	case a.counted.steps > 0:
+		return a.counted
 	case a.class || a.inner.Facts().Dominating:
 		return nil
 	}
@@ -121,7 +138,7 @@ func (a allocated) Attained() loss.Loss {
 func (a allocated) table(in *num.Interrupt) loss.Loss {
 	type key struct{ pairsOf allocated }
 	below := a.below
-	a.below, a.class, a.least = false, false, 0
+	a.below, a.class, a.least, a.counted = false, false, 0, countedSteps{}
 	both := loss.Recall(allocations, key{a}, in, func(in *num.Interrupt) [2]loss.Loss {
 		above, below := a.inner, pairs.NewGaussian(0)
 		dominating, ok := loss.PairOf(a.inner, loss.Remove, loss.Dominating, in)
@@ -207,5 +224,5 @@ func (allocated) Grouped(uint64) (loss.Loss, error) { return nil, nil }
 
 func (a allocated) Order() [4]float64 {
 	o := a.inner.Order()
-	return [4]float64{o[0], o[1] + a.last, o[2] + o[3], num.Count(a.steps)}
+	return [4]float64{o[0], o[1] + a.last, o[2] + o[3], num.Count(a.steps) + num.Count(a.counted.steps)}
 }
