@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -66,11 +67,55 @@ func newClonesPair(hidings []hiding, below bool, in *num.Interrupt) *clonesPair 
 		if below {
 			c.add(last, parts)
 		} else {
-			c.add(t, parts)
+			c.add(t, fewerContrasts(parts))
 		}
 		t = last + 1
 	}
 	return c
+}
+
+// contrastStep is how far contrasts that stay are apart, relative to the larger.
+const contrastStep = 1. / 256
+
+// fewerContrasts moves groups to both of those that stay on either side so that the mean
+// stays: forgetting which of both it is makes the group again (docs/math/reports.md §1.12.4). Weights are rounded
+// towards the larger contrast, which is worse.
+func fewerContrasts(parts []cloneGroup) []cloneGroup {
+	if len(parts) < 3 {
+		return parts
+	}
+	slices.SortFunc(parts, func(a, b cloneGroup) int {
+		return cmp.Or(cmp.Compare(b.contrast, a.contrast), cmp.Compare(a.less, b.less))
+	})
+	kept := []cloneGroup{parts[0]}
+	for i := 1; i < len(parts); {
+		next := i
+		for next+1 < len(parts) && parts[i-1].minus(parts[next+1]) <= contrastStep*parts[i-1].contrast {
+			next++
+		}
+		high, low := &kept[len(kept)-1], parts[next]
+		for _, p := range parts[i:next] {
+			share := 1.0
+			if gap := high.minus(low); gap > 1e-6*high.contrast {
+				share = math.Min(1, p.minus(low)/gap+1024*num.Ulp*high.contrast/gap)
+			}
+			high.weight += p.weight * share
+			low.weight += p.weight * (1 - share)
+		}
+		kept, i = append(kept, low), next+1
+	}
+	for i := range kept {
+		kept[i].weight *= 1 + 1024*num.Ulp // what was rounded
+	}
+	return kept
+}
+
+// minus is the difference of two contrasts, within 64 units of rounding of the larger one.
+func (g cloneGroup) minus(less cloneGroup) float64 {
+	if g.contrast > 0.5 {
+		return less.less - g.less
+	}
+	return g.contrast - less.contrast
 }
 
 // raise is a factor for a mass with a relative error that makes it no less than it is, and from below
@@ -139,11 +184,15 @@ func (c *clonesPair) setEdges(hidings []hiding, end float64) {
 // add adds the outcomes of t reports, within √(t·farOut/2) of the middle: what lies beyond has at
 // most e^−farOut on either side (Hoeffding's inequality).
 func (c *clonesPair) add(t float64, parts []cloneGroup) {
+	first := math.Ceil(t / 2)
 	end := math.Min(t, math.Floor(t/2+math.Sqrt(t*farOut/2))+1)
-	for x := math.Ceil(t / 2); x <= end; x++ {
-		c.in.Spend(massWork + putWork*len(parts))
-		log, err := num.LogBinomialMass(x, t, 0.5, 0.5)
-		w, y, away := math.Exp(log)*c.raise(err+32*num.Ulp), 0.0, 1.0
+	log, err := num.LogBinomialMass(first, t, 0.5, 0.5)
+	mass := math.Exp(log)
+	for x := first; x <= end; x++ {
+		c.in.Spend(massWork/4 + putWork*len(parts))
+		w, y, away := mass*c.raise(err+32*num.Ulp), 0.0, 1.0
+		mass *= (t - x) / (x + 1)
+		err += 4 * num.Ulp
 		if t > 0 {
 			y, away = (2*x-t)/t, 2*(t-x)/t
 		}
