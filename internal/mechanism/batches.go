@@ -121,8 +121,8 @@ func (t TruncatedPoissonSampled) Probability() float64 {
 }
 
 func (t TruncatedPoissonSampled) String() string {
-	return fmt.Sprintf("truncated_poisson_sampled(q=%.6g, at most %d of %d, %v)", t.Probability(), t.MaximumBatchSize,
-		t.DatasetSize, t.Mechanism)
+	return fmt.Sprintf("truncated_poisson_sampled(q=%s, at most %d of %d, %v)", atMost(t.Probability()),
+		t.MaximumBatchSize, t.DatasetSize, t.Mechanism)
 }
 
 func (TruncatedPoissonSampled) places() place { return nowhere }

@@ -43,9 +43,9 @@ func (h Histogram) Bins(adj Adjacency) int {
 
 func (h Histogram) String() string {
 	if h.LaplaceScale != 0 {
-		return fmt.Sprintf("histogram(Laplace b=%g)", h.LaplaceScale)
+		return fmt.Sprintf("histogram(Laplace b=%s)", atLeast(h.LaplaceScale))
 	}
-	return fmt.Sprintf("histogram(σ=%g)", h.StandardDeviation)
+	return fmt.Sprintf("histogram(σ=%s)", atLeast(h.StandardDeviation))
 }
 
 func (h Histogram) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
@@ -98,8 +98,8 @@ func (c CountingQueries) Errors() (sigma, largest float64) {
 
 func (c CountingQueries) String() string {
 	sigma, largest := c.Errors()
-	return fmt.Sprintf("counting_queries(%d at ρ=%g: σ=%.4g, largest error about %.4g)",
-		c.Queries, c.Rho, sigma, largest)
+	return fmt.Sprintf("counting_queries(%d at ρ=%s: σ=%.4g, largest error about %.4g)",
+		c.Queries, atMost(c.Rho), sigma, largest)
 }
 
 // exactMuSquared is 2ρ.

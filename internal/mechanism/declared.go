@@ -29,7 +29,7 @@ func (p PureDP) Check(adj Adjacency) error {
 	return firstError(checkPositive("pure_dp.epsilon", p.Epsilon), checkAdjacency(adj))
 }
 
-func (p PureDP) String() string { return fmt.Sprintf("pure_dp(ε=%g)", p.Epsilon) }
+func (p PureDP) String() string { return fmt.Sprintf("pure_dp(ε=%s)", atMost(p.Epsilon)) }
 
 func (p PureDP) exactEpsilon(Adjacency) (*big.Rat, bool) { return num.Decimal(p.Epsilon), true }
 
@@ -61,7 +61,7 @@ func (a ApproximateDP) Check(adj Adjacency) error {
 }
 
 func (a ApproximateDP) String() string {
-	return fmt.Sprintf("approximate_dp(ε=%g, δ=%g)", a.Epsilon, a.Delta)
+	return fmt.Sprintf("approximate_dp(ε=%s, δ=%s)", atMost(a.Epsilon), atMost(a.Delta))
 }
 
 func (a ApproximateDP) exactEpsilon(Adjacency) (*big.Rat, bool) {
@@ -114,9 +114,9 @@ func (z ZeroConcentratedDP) Check(adj Adjacency) error {
 
 func (z ZeroConcentratedDP) String() string {
 	if z.Delta != 0 {
-		return fmt.Sprintf("zero_concentrated_dp(ρ=%g, δ=%g)", z.Rho, z.Delta)
+		return fmt.Sprintf("zero_concentrated_dp(ρ=%s, δ=%s)", atMost(z.Rho), atMost(z.Delta))
 	}
-	return fmt.Sprintf("zero_concentrated_dp(ρ=%g)", z.Rho)
+	return fmt.Sprintf("zero_concentrated_dp(ρ=%s)", atMost(z.Rho))
 }
 
 func (z ZeroConcentratedDP) exactRho() *big.Rat { return num.Decimal(z.Rho) }
@@ -160,7 +160,7 @@ func (g GaussianDP) Check(adj Adjacency) error {
 	return firstError(checkPositive("gaussian_dp.mu", g.Mu), checkAdjacency(adj))
 }
 
-func (g GaussianDP) String() string { return fmt.Sprintf("gaussian_dp(μ=%g)", g.Mu) }
+func (g GaussianDP) String() string { return fmt.Sprintf("gaussian_dp(μ=%s)", atMost(g.Mu)) }
 
 func (g GaussianDP) exactMuSquared(Adjacency) *big.Rat { return square(num.Decimal(g.Mu)) }
 
@@ -186,7 +186,7 @@ func (n NameAndShame) Check(adj Adjacency) error {
 	return firstError(checkProbability("name_and_shame.delta", n.Delta, true), checkAdjacency(adj))
 }
 
-func (n NameAndShame) String() string { return fmt.Sprintf("name_and_shame(δ=%g)", n.Delta) }
+func (n NameAndShame) String() string { return fmt.Sprintf("name_and_shame(δ=%s)", atMost(n.Delta)) }
 
 func (NameAndShame) exactEpsilon(Adjacency) (*big.Rat, bool) { return new(big.Rat), true }
 

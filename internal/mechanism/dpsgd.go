@@ -117,8 +117,8 @@ func (d DPSGD) steps() Part {
 }
 
 func (d DPSGD) String() string {
-	return fmt.Sprintf("dp_sgd(noise multiplier %g, batches of %d of %d, %d steps)", d.NoiseMultiplier, d.batch(),
-		d.DatasetSize, d.StepCount())
+	return fmt.Sprintf("dp_sgd(noise multiplier %s, batches of %d of %d, %d steps)", atLeast(d.NoiseMultiplier),
+		d.batch(), d.DatasetSize, d.StepCount())
 }
 
 func (DPSGD) places() place { return nowhere }

@@ -169,8 +169,8 @@ func checkBands(kind, turn string, c Numbers, steps, turns uint64) error {
 }
 
 func (s SampledMatrix) String() string {
-	return fmt.Sprintf("sampled_matrix(%s, %d bands, %d steps, %d groups, q=%.6g)", s.noise(), s.Coefficients.Len(),
-		s.Steps, s.Turns(), s.SamplingProbability)
+	return fmt.Sprintf("sampled_matrix(%s, %d bands, %d steps, %d groups, q=%s)", s.noise(), s.Coefficients.Len(),
+		s.Steps, s.Turns(), atMost(s.SamplingProbability))
 }
 
 func (SampledMatrix) places() place { return nowhere }

@@ -151,7 +151,7 @@ func checkStepNoise(kind string, sigma, sensitivity, multiplier float64) error {
 
 func stepNoise(sigma, sensitivity, multiplier float64) string {
 	if multiplier != 0 {
-		return fmt.Sprintf("noise multiplier %g", multiplier)
+		return fmt.Sprintf("noise multiplier %s", atLeast(multiplier))
 	}
-	return fmt.Sprintf("σ=%g, Δ=%g", sigma, sensitivity)
+	return fmt.Sprintf("σ=%s, Δ=%s", atLeast(sigma), atMost(sensitivity))
 }

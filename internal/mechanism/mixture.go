@@ -68,7 +68,8 @@ func (m MixtureOfGaussians) Check(adj Adjacency) error {
 }
 
 func (m MixtureOfGaussians) String() string {
-	return fmt.Sprintf("mixture_of_gaussians(σ=%g, %d sensitivities)", m.StandardDeviation, m.Sensitivities.Len())
+	return fmt.Sprintf("mixture_of_gaussians(σ=%s, %d sensitivities)", atLeast(m.StandardDeviation),
+		m.Sensitivities.Len())
 }
 
 // exactMuSquared is that of the largest sensitivity.

@@ -55,7 +55,7 @@ func (g Gaussian) Ratio(adj Adjacency) (sigma, distance float64) {
 
 func (g Gaussian) String() string {
 	if g.NoiseMultiplier != 0 {
-		return fmt.Sprintf("gaussian(noise multiplier %g)", g.NoiseMultiplier)
+		return fmt.Sprintf("gaussian(noise multiplier %s)", atLeast(g.NoiseMultiplier))
 	}
 	return describe("gaussian", "σ", g.StandardDeviation, g.Sensitivity, g.Distance)
 }
@@ -133,11 +133,11 @@ func distanceOf(sensitivity, distance float64, adj Adjacency) float64 {
 
 func describe(kind, symbol string, scale, sensitivity, distance float64) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s(%s=%g", kind, symbol, scale)
+	fmt.Fprintf(&b, "%s(%s=%s", kind, symbol, atLeast(scale))
 	if distance != 0 {
-		fmt.Fprintf(&b, ", distance %g)", distance)
+		fmt.Fprintf(&b, ", distance %s)", atMost(distance))
 	} else {
-		fmt.Fprintf(&b, ", Δ=%g)", sensitivity)
+		fmt.Fprintf(&b, ", Δ=%s)", atMost(sensitivity))
 	}
 	return b.String()
 }

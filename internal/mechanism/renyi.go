@@ -59,8 +59,9 @@ func (r RenyiDP) String() string {
 	if n == 0 {
 		return "renyi_dp()"
 	}
-	return fmt.Sprintf("renyi_dp(ε=%g at α=%g … ε=%g at α=%g, %d orders)",
-		r.Epsilons.At(0), r.Orders.At(0), r.Epsilons.At(r.Epsilons.Len()-1), r.Orders.At(n-1), n)
+	return fmt.Sprintf("renyi_dp(ε=%s at α=%s … ε=%s at α=%s, %d orders)",
+		atMost(r.Epsilons.At(0)), atLeast(r.Orders.At(0)), atMost(r.Epsilons.At(r.Epsilons.Len()-1)),
+		atLeast(r.Orders.At(n-1)), n)
 }
 
 func (r RenyiDP) exactRenyi(order float64) *big.Rat {

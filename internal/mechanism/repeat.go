@@ -84,11 +84,11 @@ func (r RepeatAndSelect) Check(adj Adjacency) error {
 func (r RepeatAndSelect) String() string {
 	switch {
 	case r.FirstAboveThreshold:
-		return fmt.Sprintf("repeat_and_select(first above a threshold, γ=%g, %v)", r.Gamma, r.Mechanism)
+		return fmt.Sprintf("repeat_and_select(first above a threshold, γ=%s, %v)", atLeast(r.Gamma), r.Mechanism)
 	case r.Mean != 0:
-		return fmt.Sprintf("repeat_and_select(Poisson of mean %g, %v)", r.Mean, r.Mechanism)
+		return fmt.Sprintf("repeat_and_select(Poisson of mean %s, %v)", atMost(r.Mean), r.Mechanism)
 	}
-	return fmt.Sprintf("repeat_and_select(η=%g, γ=%g, %v)", r.Eta, r.Gamma, r.Mechanism)
+	return fmt.Sprintf("repeat_and_select(η=%s, γ=%s, %v)", atMost(r.Eta), atLeast(r.Gamma), r.Mechanism)
 }
 
 // assumes implements assuming. A limit on the number of runs would tell far more

@@ -77,9 +77,9 @@ func (r RandomizedResponse) K() uint64 { return max(r.Buckets, 2) }
 
 func (r RandomizedResponse) String() string {
 	if r.Noise != 0 {
-		return fmt.Sprintf("randomized_response(noise %g, %d buckets)", r.Noise, r.K())
+		return fmt.Sprintf("randomized_response(noise %s, %d buckets)", atLeast(r.Noise), r.K())
 	}
-	return fmt.Sprintf("randomized_response(ε=%g, %d buckets)", r.Epsilon, r.K())
+	return fmt.Sprintf("randomized_response(ε=%s, %d buckets)", atMost(r.Epsilon), r.K())
 }
 
 // exactEpsilon is known where ε was reported and not the noise.

@@ -90,7 +90,7 @@ func (p PoissonSampled) Probability() float64 {
 }
 
 func (p PoissonSampled) String() string {
-	return fmt.Sprintf("poisson_sampled(q=%.6g, %v)", p.Probability(), p.Mechanism)
+	return fmt.Sprintf("poisson_sampled(q=%s, %v)", atMost(p.Probability()), p.Mechanism)
 }
 
 func (p PoissonSampled) exactMuSquared(adj Adjacency) *big.Rat {

@@ -153,7 +153,7 @@ func (i InverseSensitivity) Check(adj Adjacency) error {
 }
 
 func (i InverseSensitivity) String() string {
-	return fmt.Sprintf("inverse_sensitivity(ε=%g)", i.Epsilon)
+	return fmt.Sprintf("inverse_sensitivity(ε=%s)", atMost(i.Epsilon))
 }
 
 func (i InverseSensitivity) exactGroupEpsilon(size uint64, _ Adjacency) *big.Rat {
@@ -198,9 +198,9 @@ func selectionRange(epsilon, scale, sensitivity float64, monotone bool, adj Adja
 func describeSelection(name string, epsilon, scale, sensitivity float64, monotone bool) string {
 	switch {
 	case epsilon != 0:
-		return fmt.Sprintf("%sε=%g)", name, epsilon)
+		return fmt.Sprintf("%sε=%s)", name, atMost(epsilon))
 	case monotone:
-		return fmt.Sprintf("%sscale %g, Δ=%g, monotone)", name, scale, sensitivity)
+		return fmt.Sprintf("%sscale %s, Δ=%s, monotone)", name, atLeast(scale), atMost(sensitivity))
 	}
-	return fmt.Sprintf("%sscale %g, Δ=%g)", name, scale, sensitivity)
+	return fmt.Sprintf("%sscale %s, Δ=%s)", name, atLeast(scale), atMost(sensitivity))
 }

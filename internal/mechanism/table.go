@@ -95,8 +95,8 @@ func (p PrivacyLossTable) String() string {
 	if n == 0 {
 		return "privacy_loss_table()"
 	}
-	return fmt.Sprintf("privacy_loss_table(%d losses from %g to %g, infinite with %g)", n, p.Losses.At(0),
-		p.Losses.At(n-1), p.InfiniteMass)
+	return fmt.Sprintf("privacy_loss_table(%d losses from %s to %s, infinite with %s)", n,
+		atMost(p.Losses.At(0)), atMost(p.Losses.At(n-1)), atMost(p.InfiniteMass))
 }
 
 func (PrivacyLossTable) places() place { return onPoissonSample }

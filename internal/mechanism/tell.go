@@ -27,9 +27,9 @@ func (d DPSGD) tell(count uint64) string {
 	if d.Epochs != 0 {
 		text += plural(number(d.Epochs), "epoch") + " of training, which are "
 	}
-	text += plural(thousands(d.StepCount()), "step") + ", noise multiplier " + number(d.NoiseMultiplier)
+	text += plural(thousands(d.StepCount()), "step") + ", noise multiplier " + atLeast(d.NoiseMultiplier)
 	if d.MaxGradNorm != 0 {
-		text += ", each gradient clipped to an ℓ2 norm of " + number(d.MaxGradNorm)
+		text += ", each gradient clipped to an ℓ2 norm of " + atMost(d.MaxGradNorm)
 	}
 	return text
 }
@@ -37,15 +37,15 @@ func (d DPSGD) tell(count uint64) string {
 func (p PoissonSampled) tell(count uint64) string {
 	if p.DatasetSize == 0 {
 		return fmt.Sprintf("%s on Poisson samples that hold each record with probability %s, each step with %v",
-			plural(thousands(count), "step"), number(p.SamplingProbability), p.Mechanism)
+			plural(thousands(count), "step"), atMost(p.SamplingProbability), p.Mechanism)
 	}
 	epochs := strconv.FormatFloat(float64(count)*float64(p.BatchSize)/float64(p.DatasetSize), 'g', 3, 64)
 	noise := fmt.Sprintf("%v", p.Mechanism)
 	if g, ok := p.Mechanism.(Gaussian); ok {
-		noise = "noise multiplier " + number(g.NoiseMultiplier)
+		noise = "noise multiplier " + atLeast(g.NoiseMultiplier)
 		if g.NoiseMultiplier == 0 {
 			noise = fmt.Sprintf("noise of standard deviation %s, each contribution clipped to an ℓ2 norm of %s",
-				number(g.StandardDeviation), number(g.Sensitivity))
+				atLeast(g.StandardDeviation), atMost(g.Sensitivity))
 		}
 	}
 	return fmt.Sprintf("%s on batches of %s on average, out of %s records (about %s), %s",

@@ -90,10 +90,10 @@ func (a AboveThreshold) Parts(adj Adjacency) (threshold, queries Quotient) {
 
 func (a AboveThreshold) String() string {
 	if a.ThresholdEpsilon != 0 {
-		return fmt.Sprintf("above_threshold(ε=%g + %g)", a.ThresholdEpsilon, a.QueryEpsilon)
+		return fmt.Sprintf("above_threshold(ε=%s + %s)", atMost(a.ThresholdEpsilon), atMost(a.QueryEpsilon))
 	}
-	s := fmt.Sprintf("above_threshold(scales %g and %g, Δ=%g, %d positives", a.ThresholdScale, a.QueryScale,
-		a.Sensitivity, a.Positives)
+	s := fmt.Sprintf("above_threshold(scales %s and %s, Δ=%s, %d positives", atLeast(a.ThresholdScale),
+		atLeast(a.QueryScale), atMost(a.Sensitivity), a.Positives)
 	if a.Monotone {
 		s += ", monotone"
 	}

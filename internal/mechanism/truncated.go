@@ -49,7 +49,7 @@ func (l TruncatedLaplace) Ratio(adj Adjacency) (scale, distance float64) {
 
 func (l TruncatedLaplace) String() string {
 	s := describe("truncated_laplace", "λ", l.Scale, l.Sensitivity, l.Distance)
-	return fmt.Sprintf("%s, τ=%g)", s[:len(s)-1], l.Bound)
+	return fmt.Sprintf("%s, τ=%s)", s[:len(s)-1], atLeast(l.Bound))
 }
 
 // exactGroupEpsilon is d/λ as long as the outputs' ranges are no farther apart than the bound.
