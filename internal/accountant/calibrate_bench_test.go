@@ -76,6 +76,6 @@ func BenchmarkTradeOff(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var out Curve
-		out.test(curve.Points, nil)
+		out.test(curve.Points, nil, nil)
 	}
 }

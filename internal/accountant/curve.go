@@ -84,7 +84,7 @@ type CurvePoint struct {
 // neighbours: an upper bound on δ holds at every larger ε.
 func AskCurve(c mechanism.Composition, q CurveQuestion) (Curve, error) {
 	ask := repeated(c)
-	out, err := q.curve(ask, nil)
+	out, err := q.curve(ask)
 	if err == nil {
 		err = q.guarantees(c, &out)
 	}
@@ -137,8 +137,8 @@ func repeated(c mechanism.Composition) func(Question) (Answer, error) {
 	}
 }
 
-// curve is AskCurve for what ask answers about; at further ε it asks only to bound what a test can do.
-func (q CurveQuestion) curve(ask func(Question) (Answer, error), further []float64) (Curve, error) {
+// curve is AskCurve for what ask answers about.
+func (q CurveQuestion) curve(ask func(Question) (Answer, error)) (Curve, error) {
 	if err := q.Check(); err != nil {
 		return Curve{}, err
 	}
@@ -158,10 +158,13 @@ func (q CurveQuestion) curve(ask func(Question) (Answer, error), further []float
 	for _, epsilon := range slices.Concat(asked, guessed) {
 		sorted = append(sorted, math.Abs(epsilon))
 	}
-	sorted = append(sorted, further...)
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
 	points, err := q.points(ask, sorted)
+	if err != nil {
+		return Curve{}, err
+	}
+	points, telling, err := q.telling(ask, points)
 	if err != nil {
 		return Curve{}, err
 	}
@@ -180,7 +183,7 @@ func (q CurveQuestion) curve(ask func(Question) (Answer, error), further []float
 	for _, prior := range q.Priors {
 		out.BayesRisks = append(out.BayesRisks, bayesRisk(prior, at(priorEpsilon(prior))))
 	}
-	out.test(points, q.Alphas)
+	out.test(points, q.Alphas, telling)
 	if len(q.Epsilons) == 0 && q.Points == 0 {
 		if points, err = q.finer(ask, points, out.TradeOff); err != nil {
 			return Curve{}, err
@@ -196,7 +199,7 @@ func (q CurveQuestion) curve(ask func(Question) (Answer, error), further []float
 	for i, p := range out.TradeOff {
 		alphas[i] = p.Alpha
 	}
-	out.test(points, alphas)
+	out.test(points, alphas, telling)
 	out.Stopped = in.Over()
 	return out, nil
 }

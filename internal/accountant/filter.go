@@ -1,8 +1,10 @@
 package accountant
 
 import (
+	"cmp"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -36,7 +38,7 @@ func AskFilter(limits []Limit, q Question) (Answer, error) {
 // AskFilterCurve is AskCurve for whatever keeps within all of limits.
 func AskFilterCurve(limits []Limit, q CurveQuestion) (Curve, error) {
 	ask := func(p Question) (Answer, error) { return AskFilter(limits, p) }
-	out, err := q.curve(ask, []float64{mostTelling(ask)})
+	out, err := q.curve(ask)
 	if err != nil {
 		return out, err
 	}
@@ -54,6 +56,32 @@ func AskFilterCurve(limits []Limit, q CurveQuestion) (Curve, error) {
 	}
 	return out, nil
 }
+
+// telling adds the ε to points, of which the first is at 0, that together with 0 bound what a test can do. There is one
+// where δ(0) is not known well: of a budget, and of mechanisms of which only Rényi divergences are known.
+func (q CurveQuestion) telling(ask func(Question) (Answer, error), points []CurvePoint) (all []CurvePoint, at []float64,
+	err error) {
+	if p := points[0]; p.DeltaLower != nil && p.Delta-*p.DeltaLower <= tightAdvantage {
+		return points, nil, nil
+	}
+	epsilon := mostTelling(func(p Question) (Answer, error) {
+		if q.Stop != nil && q.Stop() {
+			return Answer{}, ErrStopped
+		}
+		p.Stop, p.rough = q.Stop, true
+		return ask(p)
+	})
+	i, found := slices.BinarySearchFunc(points, epsilon,
+		func(p CurvePoint, e float64) int { return cmp.Compare(p.Epsilon, e) })
+	if found {
+		return points, []float64{epsilon}, nil
+	}
+	more, err := q.points(ask, []float64{epsilon})
+	return slices.Insert(points, i, more...), []float64{epsilon}, err
+}
+
+// tightAdvantage is how wide δ(0) may be for no other ε to be looked for.
+const tightAdvantage = 1e-3
 
 // mostTelling is the ε whose δ bounds the advantage most, of a curve of which δ(0) is not known well, as that of a
 // limit. It does not depend on the ε that somebody asks for, so every curve of the same limits has the same advantage.

@@ -41,15 +41,15 @@ type side struct {
 	rest  float64 // 1 − δ ≥ 0
 }
 
-// test fills in all but the points, from the points by increasing ε; the first
-// has ε = 0.
-func (out *Curve) test(points []CurvePoint, alphas []float64) {
+// test fills in all but the points, from the points by increasing ε; the first has ε = 0. The advantage is bounded by
+// that one and the ones at telling alone, so that it is the same whichever ε somebody asks for.
+func (out *Curve) test(points []CurvePoint, alphas, telling []float64) {
 	proven := provenSides(points)
 	out.Advantage = 1
 	for i, p := range points {
 		// 1 − 2·(1 − δ)/(1 + e^ε): both errors equal in the lines of ε.
-		if bound := equalAdvantage(p); bound < out.Advantage {
-			out.Advantage = bound
+		if p.Epsilon == 0 || slices.Contains(telling, p.Epsilon) {
+			out.Advantage = min(out.Advantage, equalAdvantage(p))
 		}
 		if s := proven[i]; !math.IsInf(s.ratio, 1) {
 			out.EqualError = math.Max(out.EqualError, num.Down(s.rest/num.Up(1+s.ratio)))
