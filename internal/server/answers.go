@@ -4,8 +4,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
@@ -24,6 +26,9 @@ const (
 	// webWeight is for an answer over HTTP. It is decoded again, where an event of 20 bytes takes some 300, and written
 	// as JSON or a page, which takes as much once more.
 	webWeight = 32
+	// smallWrite is how large an answer to a write may be that does not count. Only charges to many ledgers and large
+	// plans have longer ones.
+	smallWrite = 8 << 10
 )
 
 // sendTime is within when a caller must have read an answer. Then its connection is closed: whoever reads nothing is
@@ -39,6 +44,11 @@ type answer struct {
 
 // hold has an answer count until it is sent or, if it goes to the HTTP port, until that has answered.
 func (s *Server) hold(c *caller, p *peer.Peer, m proto.Message) (any, error) {
+	if c.answer == nil {
+		if long, err := s.owe(c, m); err != nil || !long {
+			return m, err
+		}
+	}
 	n := proto.Size(m)
 	if c.web {
 		return m, c.answer.Take(eachAnswer + webWeight*n)
@@ -54,6 +64,36 @@ func (s *Server) hold(c *caller, p *peer.Peer, m proto.Message) (any, error) {
 		s.tooLate(c, p)
 	})
 	return a, nil
+}
+
+// owe counts the answer to a write if it is a long one, which it reports: a call of a hundred bytes that sends a charge
+// to a thousand ledgers again has an answer of 200 KiB. Where there is no room, an answer that tells of nothing new is
+// withheld, and any other one takes what it needs.
+func (s *Server) owe(c *caller, m proto.Message) (long bool, err error) {
+	n := proto.Size(m)
+	if n <= smallWrite {
+		return false, nil
+	}
+	need := eachAnswer + madeWeight*n
+	c.answer = s.answers.To(c.principal, c.identity().Proven())
+	if c.web {
+		need = eachAnswer + webWeight*n
+		c.release(c.answer.Release)
+	}
+	replay, _ := m.(interface{ GetReplayed() bool })
+	check, _ := m.(interface{ GetCheckOnly() bool })
+	switch {
+	case replay != nil && replay.GetReplayed(): // without a time to come back, which says that nothing was written
+		if err := c.answer.Take(need); err != nil {
+			return true, status.Errorf(codes.Unavailable, "this was written before, and its receipt waits: %v; send it "+
+				"again in a moment", err)
+		}
+	case check != nil && check.GetCheckOnly():
+		return true, c.answer.Take(need)
+	default:
+		c.answer.Owe(need)
+	}
+	return true, nil
 }
 
 // tooLate closes the connection of a caller who has not read an answer within SendTime.

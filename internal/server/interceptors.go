@@ -88,16 +88,15 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 		ctx = fresh.Within(ctx)
 	}
 	answer, err := next(ctx, req)
-	if c := callerOf(ctx); c.answer != nil {
-		if err == nil {
-			p, _ := peer.FromContext(ctx)
-			answer, err = s.hold(c, p, answer.(proto.Message))
-		}
-		if err != nil {
-			c.answer.Release()
-		}
+	c := callerOf(ctx)
+	if err == nil && ours(info.FullMethod) {
+		p, _ := peer.FromContext(ctx)
+		answer, err = s.hold(c, p, answer.(proto.Message))
 	}
 	if err != nil {
+		if c.answer != nil {
+			c.answer.Release()
+		}
 		return nil, s.refused(err)
 	}
 	return answer, nil

@@ -39,7 +39,7 @@ type caller struct {
 	groups     []string  // that the token lists
 	until      time.Time // when the token ends; zero without one
 	account    *fairuse.Account
-	answer     *fairuse.Answer // what its answer takes; nil for writes
+	answer     *fairuse.Answer // what its answer takes; nil for a write without a long one
 
 	web     bool   // it came over HTTP
 	address string // of the HTTP request's peer

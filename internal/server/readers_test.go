@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -45,11 +46,11 @@ func largeEntries(t *testing.T, s *servertest.Server, name string) {
 	all.Wait()
 }
 
-// neverRead asks for a list and reads nothing of it.
-func neverRead(ctx context.Context, t *testing.T, conn *grpc.ClientConn, request proto.Message) grpc.ClientStream {
+// neverRead calls a method and reads nothing of its answer.
+func neverRead(ctx context.Context, t *testing.T, conn *grpc.ClientConn, request proto.Message,
+	method string) grpc.ClientStream {
 	t.Helper()
-	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true},
-		pb.AccountantService_ListEntries_FullMethodName)
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method)
 	if err == nil {
 		err = stream.SendMsg(request)
 	}
@@ -88,7 +89,7 @@ func TestUnreadAnswers(t *testing.T) {
 		if len(unread) == 100 { // some 12 pages of 2.7 MiB fill the 32 MiB of all who prove nothing
 			t.Fatal("100 pages are held that nobody reads")
 		}
-		stream := neverRead(t.Context(), t, conn, request)
+		stream := neverRead(t.Context(), t, conn, request, pb.AccountantService_ListEntries_FullMethodName)
 		if _, err := stream.Header(); err != nil { // the page is made, and is being sent
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func TestGivenUpAnswers(t *testing.T) {
 	request := &pb.ListEntriesRequest{Ledger: "large", PageSize: 1000, Raw: true}
 	for range 60 {
 		ctx, cancel := context.WithCancel(t.Context())
-		stream := neverRead(ctx, t, s.Conn, request)
+		stream := neverRead(ctx, t, s.Conn, request, pb.AccountantService_ListEntries_FullMethodName)
 		if _, err := stream.Header(); err != nil && status.Code(err) != codes.ResourceExhausted { // it is being sent
 			t.Fatal(err)
 		}
@@ -217,4 +218,65 @@ func TestListsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// A receipt of a charge to many ledgers counts as an answer does: one that was given before waits where there is no
+// room, new charges are taken, and whoever reads none loses the connection.
+func TestUnreadReceipts(t *testing.T) {
+	t.Parallel()
+	unreadFor := 10 * time.Second // long enough to fill a share meanwhile
+	if testaid.Raced {
+		unreadFor = time.Minute
+	}
+	s := servertest.StartWith(t, servertest.Config{Server: server.Config{SendTime: unreadFor}})
+	largeEntries(t, s, "large")
+	prefix := strings.Repeat(strings.Repeat("x", 60)+"/", 3)
+	var all sync.WaitGroup
+	for i := range 600 { // with a receipt of 130 KB
+		all.Go(func() { s.NewLedger(fmt.Sprint(prefix, i)) })
+	}
+	all.Wait()
+	charge := func(writer string) *pb.ReportSetRequest {
+		return &pb.ReportSetRequest{Writer: writer, Sequence: 1, Charge: servertest.Gaussian(2, 1),
+			Contribution: pb.SetPart_OVER_ALL, Set: &pb.LedgerSet{Range: &pb.LedgerRange{Prefix: prefix}}}
+	}
+	report := func(req *pb.ReportSetRequest) error {
+		_, err := s.Client.ReportSet(servertest.Context(t), req)
+		return err
+	}
+	if err := report(charge("request/first")); err != nil {
+		t.Fatal(err)
+	}
+	window := []grpc.DialOption{grpc.WithInitialWindowSize(64 << 10), grpc.WithInitialConnWindowSize(64 << 10)}
+	receipts, lists := s.Dial(window...), s.Dial(window...)
+	var err error
+	for range 40 { // more than fill the 32 MiB of all who prove nothing
+		if err == nil {
+			_, err = neverRead(t.Context(), t, lists, &pb.ListEntriesRequest{Ledger: "large", PageSize: 1000, Raw: true},
+				pb.AccountantService_ListEntries_FullMethodName).Header()
+		}
+	}
+	if err != nil && status.Code(err) != codes.ResourceExhausted {
+		t.Fatal(err)
+	}
+	for range 100 { // of what is left
+		_, _ = neverRead(t.Context(), t, receipts, charge("request/first"),
+			pb.AccountantService_ReportSet_FullMethodName).Header()
+		for err = status.Error(codes.Aborted, ""); status.Code(err) == codes.Aborted; { // the lane is busy
+			err = report(charge("request/first"))
+		}
+		if err != nil {
+			break
+		}
+	}
+	wantError(t, err, codes.Unavailable, "written before")
+	if err := report(charge("request/new")); err != nil {
+		t.Errorf("a new charge: %v", err)
+	}
+	for began := time.Now(); report(charge("request/first")) != nil || receipts.GetState() == connectivity.Ready; {
+		if time.Since(began) > 5*time.Minute { // machines can be loaded
+			t.Fatal("their part is not given back, or the connection is still there")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }

@@ -2,12 +2,14 @@ package fairuse
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"time"
 )
 
 // How many bytes of memory answers may take that are being made or sent: those to all callers, to one who proves who
-// they are, and to all others together. The answers to writes are not among them: a charge is never refused for this.
+// they are, and to all others together. Of the answers to writes the long ones are among them: a charge is never
+// refused for this, but the receipt of one that was sent before may have to wait.
 const (
 	allAnswers    = 64 << 20
 	eachAnswers   = 16 << 20
@@ -64,6 +66,16 @@ func (a *Answer) Take(bytes int) error {
 	}
 	return limited{answerPause, fmt.Sprintf("the answers that are being made for %s, or wait to be read, fill %d MiB "+
 		"of memory", whose, a.most(own)>>20)}
+}
+
+// Owe has the answer take so many bytes whether there is room or not.
+func (a *Answer) Owe(bytes int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.released {
+		a.of.shares.change(holder{a.to.who, math.MaxInt}, a.taken, bytes, math.MaxInt)
+		a.taken = bytes
+	}
 }
 
 func (a *Answer) most(own bool) int {
