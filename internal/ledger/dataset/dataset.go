@@ -32,6 +32,12 @@ func Name(id string) string {
 		}
 		return unicode.ToLower(r) // cases.Fold exchanges the two cases of Cherokee
 	}, norm.NFKC.String(folded))
+	// A dot above a letter that has one shows nothing: i and U+0069 U+0307 are printed alike.
+	for _, letter := range []string{"i", "j"} {
+		for strings.Contains(seen, letter+"\u0307") {
+			seen = strings.ReplaceAll(seen, letter+"\u0307", letter)
+		}
+	}
 	return Prefix + norm.NFKC.String(seen) // what was apart may have come together
 }
 
@@ -40,7 +46,8 @@ func Name(id string) string {
 var unseen = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
 	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0xFFFC, Hi: 0xFFFC, Stride: 1}},
-		R32: []unicode.Range32{{Lo: 0x1D159, Hi: 0x1D159, Stride: 1}}},
+		R32: []unicode.Range32{{Lo: 0x13441, Hi: 0x13442, Stride: 1}, {Lo: 0x16FE4, Hi: 0x16FE4, Stride: 1},
+			{Lo: 0x1D159, Hi: 0x1D159, Stride: 1}}},
 }
 
 // Dataset is what makes a ledger's chain a dataset's record: whose budget it is that root

@@ -11,7 +11,7 @@ import (
 func TestInvisibleTwins(t *testing.T) {
 	t.Parallel()
 	for _, r := range []rune{0x3164, 0x115F, 0x034F, 0xFE0F, 0x180B, 0x17B4, 0xE0100, 0x2800,
-		' ', '\t', 0x00A0, 0x200B, 0x2060, 0xFEFF, 0xE000, 0x0378, 0x1D159, 0xFFFC} {
+		' ', '\t', 0x00A0, 0x200B, 0x2060, 0xFEFF, 0xE000, 0x0378, 0x1D159, 0xFFFC, 0x13441, 0x13442, 0x16FE4} {
 		alike(t, r)
 	}
 	for _, span := range [][2]rune{{0xAD, 0xAD}, {0x34F, 0x34F}, {0x61C, 0x61C}, {0x115F, 0x1160}, {0x17B4, 0x17B5},
@@ -20,6 +20,16 @@ func TestInvisibleTwins(t *testing.T) {
 		{0xE0000, 0xE0FFF}} {
 		for r := span[0]; r <= span[1]; r++ {
 			alike(t, r)
+		}
+	}
+}
+
+// A dot above i or j, which have one, is not seen either; İ is folded to i with such a dot.
+func TestDottedTwins(t *testing.T) {
+	t.Parallel()
+	for _, twin := range []string{"di\u0307jon", "dij\u0307on", "d\u0130jon", "di\u0307\u0307j\u0307on"} {
+		if got := Name(twin); got != "dataset:dijon" {
+			t.Errorf("%+q is %+q", twin, got)
 		}
 	}
 }
