@@ -16,5 +16,5 @@
 //   - A connection that is cut leaves its backend running: a COMMIT that was sent may arrive
 //     later, or never.
 //
-// docs/decisions/fleet.md states the rules in words, each with the promise that it keeps.
+// Rules states them in words, and Promise says what they keep. docs/decisions/fleet.md gives the reasons.
 package fleetmodel

@@ -47,8 +47,8 @@ func TestRulesKeepPromises(t *testing.T) {
 	}
 }
 
-// TestEachRuleIsNeeded leaves out one rule after the other. The broken promise is the one that
-// docs/decisions/fleet.md names, and the steps are those that end the shortest way to it.
+// TestEachRuleIsNeeded leaves out one rule after the other. It names the promise that breaks
+// without the rule, and the last step of the shortest way to that.
 func TestEachRuleIsNeeded(t *testing.T) {
 	writes := World{Budget: 2, Clients: 2, Attempts: 2, Cuts: 1, Cancels: 1, Zombie: true}
 	asks := World{Budget: 2, Clients: 1, Attempts: 2, Cancels: 1, Asked: true, Zombie: true}

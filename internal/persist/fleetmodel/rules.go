@@ -38,7 +38,7 @@ type Rules struct {
 	Barrier bool
 }
 
-// All are the rules of docs/decisions/fleet.md. Barrier is not among them: the others imply what it
+// All are the rules that the daemons follow. Barrier is not among them: the others imply what it
 // is for.
 var All = Rules{Compare: true, Locked: true, Fence: true, Warning: true, CoverResolved: true,
 	CoverDenied: true, CoverDuplicate: true, Fresh: true, CoverAnswer: true, SameSession: true, Tell: true}

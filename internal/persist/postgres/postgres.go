@@ -9,7 +9,8 @@
 // A connection may break while a commit is under way, and then nobody knows what became of it. The
 // store finds out before it answers (resolve.go). And what another daemon's commit shows may be lost
 // in a failover if its wait for the standby was cancelled; so nothing is believed before the server
-// has completed a write of our own after it (barrier.go). docs/decisions/fleet.md has the reasons.
+// has completed a write of our own after it (barrier.go). docs/decisions/fleet.md and postgres.md
+// have the reasons.
 package postgres
 
 import (
