@@ -23,7 +23,7 @@ const mostThinned, thinningErr = 64, 2*mostThinned + 16
 const thinning = 0.2
 
 // mostFall is how far ln of masses may fall among sums with outcomes that are taken together.
-const mostFall = 2
+const mostFall = 1
 
 // thinnings are the logarithms of the ratios from which 2, 4, … outcomes are taken together.
 var thinnings = func() (logs []float64) {
