@@ -40,6 +40,18 @@ func (w *wave) apart(c *setCall) error {
 	return refusal
 }
 
+// bounded refuses a charge of what is on a sample of people to several ledgers of which this one has a budget or a
+// plan. To somebody who is known to be drawn, by rows in another ledger, it costs more than it was charged for.
+func bounded(spec *ledger.Spec, v ledger.Together) error {
+	if v.Contribution != ledger.PeopleDrawnInEach || v.AboutReservation() || len(v.Members) == 1 ||
+		spec.Policy == ledger.Descriptive {
+		return nil
+	}
+	return fmt.Errorf("%w: contribution: PEOPLE_DRAWN_IN_EACH, and ledger %s has a budget or a plan, which would not "+
+		"hold for somebody with rows in several ledgers, as samples have all of them or none; allowed: over all "+
+		"ledgers, rows drawn in each, the mechanism without the sample, or ledgers without a budget", ledger.ErrSet, spec.Name)
+}
+
 // alone adds a ledger with those above it to a family, unless one of them is in it.
 func (k *Keeper) alone(name, parent string, family map[string]string) error {
 	chain, datasetID := []string{name}, ""

@@ -192,7 +192,9 @@ func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 			if first == nil {
 				first = spec
 			}
-			unequal = ledger.Alike(first, spec)
+			if unequal = ledger.Alike(first, spec); unequal == nil {
+				unequal = bounded(spec, together)
+			}
 			c.prices[i], parent = s.Unpriced(details), s.Parent()
 		})
 		if err == nil && parent != "" {

@@ -47,7 +47,6 @@ func TestAdoptionOfWhatWasChargedInEach(t *testing.T) {
 	}{
 		"charged in each":       {each, []string{"a", "b", "other"}, false, []string{"a and b"}},
 		"reserved in each":      {each, []string{"a", "b"}, true, []string{"a and b"}},
-		"people are drawn":      {pb.SetPart_PEOPLE_DRAWN_IN_EACH, []string{"a", "b"}, false, []string{"a and b"}},
 		"rows are drawn":        {pb.SetPart_ROWS_DRAWN_IN_EACH, []string{"a", "b"}, false, []string{"a and b"}},
 		"over all":              {all, []string{"a", "b"}, false, nil},
 		"one ledger of it":      {each, []string{"a", "other"}, false, nil},

@@ -64,6 +64,9 @@ func (o *Overlap) add(name string, part *ledger.SetPart) {
 	}
 	at := place{part.Journal, part.Position}
 	other, there := o.first[at]
+	if part.Contribution == ledger.PeopleDrawnInEach { // no budget holds for whoever is in another ledger of the set
+		other, there = "others", true
+	}
 	if there {
 		o.Pairs = append(o.Pairs, Pair{[2]string{other, name}, part.Journal, part.Position})
 		return

@@ -95,8 +95,12 @@ func (s Several) Ask(q accountant.Question, t *turns.Turn) (out questions.SetAns
 func (s Several) all(q accountant.Question, b *book) (out questions.Answered, err error) {
 	b.left = 3 // the last part is for the ledgers alone
 	promises := func(m member) bool { return m.Standing.Guarantee != ledger.GuaranteeDescriptive }
-	if !slices.ContainsFunc(s.apart, promises) {
-		out.Answer, err = b.least(s.whole(), s.shared(func(h history.Share) []mechanism.Part { return h.Used }), q)
+	promised, people := slices.ContainsFunc(s.apart, promises), s.peopleDrawn()
+	if !promised {
+		used := s.shared(func(h history.Share) []mechanism.Part { return h.Used })
+		out.Answer, err = b.least(s.whole(), used, people, q)
+	} else if people {
+		out.Answer = noBound(q)
 	} else {
 		out.Answer, err = b.chain(s.whole(), q)
 	}
@@ -107,7 +111,7 @@ func (s Several) all(q accountant.Question, b *book) (out questions.Answered, er
 	for i, sub := range s.apart {
 		charged[i] = link{c: sub.Charged}
 	}
-	running, err := b.least(charged, s.shared(func(h history.Share) []mechanism.Part { return h.Charged }), q)
+	running, err := b.least(charged, s.shared(func(h history.Share) []mechanism.Part { return h.Charged }), people, q)
 	if err != nil {
 		return out, err
 	}

@@ -93,6 +93,9 @@ func (s Several) shared(parts func(history.Share) []mechanism.Part) (links []lin
 	var order []*release
 	for _, sub := range s.apart {
 		if !sub.whole { // its children may have been charged together with the others
+			if sub.View.Genesis.Spec.Policy == ledger.Descriptive { // it has none: its entries could not be read
+				return nil
+			}
 			own := sub.Charged
 			if sub.Standing.Guarantee == ledger.GuaranteeDescriptive { // with what is reserved
 				own = sub.Stated
@@ -146,9 +149,38 @@ func (s Several) shared(parts func(history.Share) []mechanism.Part) (links []lin
 	return append(links, link{c: c})
 }
 
-// least answers by releases that are counted once if it can, otherwise by the ledgers' own curves.
-func (b *book) least(each, shared []link, q accountant.Question) (accountant.Answer, error) {
+// peopleDrawn reports whether something that is on a sample of people, with their rows of several ledgers, may have
+// been charged to the ledgers. Then the ledgers' own curves prove nothing for such people: whoever sees that a person
+// was drawn, by the rows in another ledger, meets the mechanism as if it was not on a sample. Only descriptive ledgers
+// take such charges.
+func (s Several) peopleDrawn() bool {
+	return slices.ContainsFunc(s.apart, func(m member) bool {
+		return m.View.Genesis.Spec.Policy == ledger.Descriptive &&
+			len(s.each) > 1 && (!m.whole || slices.ContainsFunc(m.shares, func(h history.Share) bool {
+			return h.Part != nil && h.Part.Members > 1 && h.Part.Contribution == ledger.PeopleDrawnInEach
+		}))
+	})
+}
+
+// noBound answers that nothing is proven.
+func noBound(q accountant.Question) accountant.Answer {
+	a := accountant.Answer{Epsilon: math.Inf(1), Analysis: "chain"}
+	if q.Epsilon != nil {
+		a.Epsilon, a.Delta = *q.Epsilon, 1
+	} else {
+		a.Delta = *q.Delta
+	}
+	a.Analyses = []accountant.Result{{Analysis: a.Analysis, Epsilon: a.Epsilon, Delta: a.Delta, LogDelta: a.LogDelta}}
+	return a
+}
+
+// least answers by releases that are counted once if it can, otherwise by the ledgers' own curves, unless people are
+// drawn.
+func (b *book) least(each, shared []link, people bool, q accountant.Question) (accountant.Answer, error) {
 	if shared == nil && slices.ContainsFunc(each, func(l link) bool { return len(l.c.Parts) > 0 || l.limits != nil }) {
+		if people {
+			return noBound(q), nil
+		}
 		return b.chain(each, q)
 	}
 	return b.chain(shared, q)
