@@ -2,6 +2,12 @@ package server_test
 
 import (
 	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,12 +17,14 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
+	"github.com/dpaccountant/accountant/internal/spelling"
+	"github.com/dpaccountant/accountant/internal/statement"
 )
 
 // Whatever shows a number about a ledger shows the same one: at one δ, which is the ledger's own, and to six digits.
 func TestSurfacesAgree(t *testing.T) {
 	t.Parallel()
-	s := withDatasets(t, server.Config{})
+	s := withDatasets(t, server.Config{HTTP: "127.0.0.1:0", Dashboard: true})
 	s.mustRegister(survey(ordered(epsilonDelta(pb.Budget_RDP, 40, 1e-5), 8)))
 	s.Create(servertest.Filter("parent", ordered(epsilonDelta(pb.Budget_RDP, 40, 1e-5), 8)))
 	under := servertest.Filter("child", ordered(epsilonDelta(pb.Budget_RDP, 3, 1e-7), 12))
@@ -103,20 +111,20 @@ func (s *datasetServer) agree(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	statement := answer.GetStatement()
+	said := answer.GetStatement()
 	found := false
-	for _, p := range statement.GetPrivacy() {
+	for _, p := range said.GetPrivacy() {
 		if p.GetDelta() == own {
 			found = true
 			show("statement", map[string]float64{"ε": p.GetEpsilon(), "running": p.GetRunning(),
-				"advantage": statement.GetAdvantage()})
+				"advantage": said.GetAdvantage()})
 		}
 	}
 	head := fmt.Sprintf("(%s, %g)-differentially private", num.FormatDecimalsUp(query.GetEpsilon(), 2), own)
-	if !found || !strings.Contains(statement.GetSummary(), head) {
-		t.Errorf("the statement opens with %q; want %q", statement.GetSummary(), head)
+	if !found || !strings.Contains(said.GetSummary(), head) {
+		t.Errorf("the statement opens with %q; want %q", said.GetSummary(), head)
 	}
-	for _, g := range statement.GetGroups() {
+	for _, g := range said.GetGroups() {
 		if g.GetDelta() != own {
 			t.Errorf("groups are stated at δ = %v; want %v", g.GetDelta(), own)
 		}
@@ -130,6 +138,7 @@ func (s *datasetServer) agree(t *testing.T, name string) {
 		}
 		show(where, map[string]float64{"advantage": c.GetAdvantage()})
 	}
+	s.read(t, said, own, show)
 	for what, by := range shown {
 		distinct := map[string]bool{}
 		for _, text := range by {
@@ -139,4 +148,59 @@ func (s *datasetServer) agree(t *testing.T, name string) {
 			t.Errorf("%s is shown as %v", what, by)
 		}
 	}
+}
+
+// read reads what people read of a ledger: the Markdown of its statement, the pages, and the API's JSON.
+func (s *datasetServer) read(t *testing.T, of *pb.Statement, own float64, show func(string, map[string]float64)) {
+	name := of.GetLedger().GetName()
+	markdown := statement.Markdown(of)
+	pages := map[string]string{"statement": markdown}
+	for _, page := range []string{"ledger", "curves", "statement"} {
+		r, err := http.NewRequestWithContext(servertest.Context(t), http.MethodGet,
+			"http://"+s.HTTPAddr+"/"+page+"?name="+url.QueryEscape(name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d, %v", page, answer.StatusCode, err)
+		}
+		pages[page+" page"] = string(text)
+	}
+	const number = `<data value="([^"]*)">`
+	for _, c := range []struct{ where, what, pattern string }{
+		{"ledger page", "δ", `ε spent so far, at δ = ` + number},
+		{"ledger page", "running", `ε spent so far, at δ = .*</dt><dd>≤ ` + number},
+		{"ledger page", "ε", `ε guaranteed, at δ = .*</dt><dd>≤ ` + number},
+		{"curves page", "advantage", `Advantage over guessing</dt><dd>≤ ` + number},
+		{"statement", "advantage", `true positives minus false positives above ([0-9.e-]+) \(advantage\)`},
+		{"statement", "ε", `(?m)^\| ` + regexp.QuoteMeta(spelling.Exact(own)) + ` \| ([^ ]+) \|`},
+		{"statement page", "advantage", `true positives minus false positives above ([0-9.e-]+) \(advantage\)`},
+	} {
+		found := regexp.MustCompile(c.pattern).FindStringSubmatch(pages[c.where])
+		if found == nil {
+			t.Errorf("%s: nothing like %s", c.where, c.pattern)
+			continue
+		}
+		x, err := strconv.ParseFloat(strings.Replace(found[1], "∞", "+Inf", 1), 64)
+		if err != nil {
+			t.Errorf("%s: %v", c.where, err)
+		}
+		if c.where == "statement" || c.where == "statement page" { // rounded up already
+			x = math.Nextafter(x, 0)
+		}
+		show(c.where+" as text", map[string]float64{c.what: x})
+	}
+	api := pb.NewAccountantServiceClient(&servertest.JSON{URL: "http://" + s.HTTPAddr, Client: http.DefaultClient})
+	query, err := api.QueryPrivacy(servertest.Context(t),
+		&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	show("JSON", map[string]float64{"δ": query.GetDelta(), "ε": query.GetEpsilon(), "running": query.GetRunning()})
 }
