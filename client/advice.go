@@ -7,8 +7,7 @@ import (
 )
 
 // mistakes are what connections say that were set up wrongly, and what to do. The first one that a message contains
-// counts. The texts are those of Go's crypto/tls and of grpc-go; TestConnectionMistakes makes all but two of them: an
-// expired certificate, and an answer of a proxy.
+// counts. The texts are those of Go's crypto/tls and of grpc-go; TestConnectionMistakes makes all of them.
 var mistakes = []struct{ says, advice string }{
 	{"tls: certificate required", "the server asks for a client certificate: give one with its key (--tls-cert and " +
 		"--tls-key; TLSFiles.Cert and Key)"},

@@ -1,10 +1,12 @@
 package client_test
 
 import (
+	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -28,6 +30,16 @@ func TestConnectionMistakes(t *testing.T) {
 	proxy.EnableHTTP2 = true
 	proxy.StartTLS()
 	defer proxy.Close()
+	speaksHTTP := httptest.NewUnstartedServer(proxy.Config.Handler) // and HTTP/2, as gRPC does
+	speaksHTTP.Config.Protocols = new(http.Protocols)
+	speaksHTTP.Config.Protocols.SetUnencryptedHTTP2(true)
+	speaksHTTP.Start()
+	defer speaksHTTP.Close()
+	files.ClientCA = ""
+	files.Cert, files.Key = a.Issue("expired", func(c *x509.Certificate) {
+		c.NotBefore, c.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+	})
+	expired := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files}})
 	theirs := client.TLSFiles{CA: a.File}
 	theirs.Cert, theirs.Key = other.Issue("ann", nil)
 	const ended = "it may speak TLS where this client does not"
@@ -45,6 +57,8 @@ func TestConnectionMistakes(t *testing.T) {
 		{"another name", one.Addr, withoutName, "for another name", ""},
 		{"no certificate", mutual.Addr, client.TLSFiles{CA: a.File}, "asks for a client certificate", ended},
 		{"their authority", mutual.Addr, theirs, "does not trust the authority of your certificate", ended},
+		{"expired", expired.Addr, client.TLSFiles{CA: a.File}, "renew the server's certificate", ""},
+		{"a proxy", speaksHTTP.Listener.Addr().String(), client.TLSFiles{}, "it must pass gRPC", ""},
 		{"something else", proxy.Listener.Addr().String(), client.TLSFiles{}, ended, ended},
 	} {
 		config := client.Config{Server: c.address, Principal: "somebody", MaxAttempts: 1}
