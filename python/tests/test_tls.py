@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import http.server
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -65,6 +67,36 @@ def test_mutual_tls(files: Path, secure: Daemon, connect: Callable[..., Client])
     for stranger in (None, grpc.ssl_channel_credentials(read["ca.crt"])):
         with pytest.raises(Unavailable):
             connect(secure.address, credentials=stranger, deadline=1.0).get_ledger(ledger)
+
+
+def test_mistakes(tmp_path: Path, files: Path, secure: Daemon, connect: Callable[..., Client]) -> None:
+    """Whoever sets up a connection wrongly is told what to do, in one sentence."""
+    openssl(files, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+            "other.key", "-out", "other.crt", "-subj", "/CN=other", "-days", "2")
+    ca, other = ((files / name).read_bytes() for name in ("ca.crt", "other.crt"))
+    ended = "it may speak TLS where this client does not"
+    (tmp_path / "plain").mkdir()
+    plain = Daemon(tmp_path / "plain").start()
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None: ...
+
+    page = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=page.serve_forever, daemon=True).start()
+    try:
+        for address, credentials, says in (
+            (secure.address, None, ended),
+            (plain.address, grpc.ssl_channel_credentials(ca), "speaks no TLS on this port"),
+            (secure.address, grpc.ssl_channel_credentials(other), "an authority that is not trusted here"),
+            (secure.address, grpc.ssl_channel_credentials(ca), ended),
+            (f"127.0.0.1:{page.server_port}", None, "Something else than gRPC answers there"),
+        ):
+            with pytest.raises(Unavailable, match=says):
+                connect(address, credentials=credentials, deadline=5.0).get_ledger("a")
+    finally:
+        page.shutdown()
+        page.server_close()
+        plain.kill()
 
 
 def environment(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ._advice import advice
+
 if TYPE_CHECKING:
     from ._settings import Settings
     from .errors import Failure
@@ -82,9 +84,10 @@ class Contact:
         """Says where a daemon was sought that has never answered, and what to do."""
         if self.reached or not failure.transient:
             return failure
+        remedy = advice(failure.message) or self._settings.remedy
         return dataclasses.replace(failure,
                                    message=f"no daemon answers at {self._settings.sought}: {_reason(failure)}. "
-                                           f"{self._settings.remedy}")
+                                           f"{remedy}")
 
 
 def _reason(failure: Failure) -> str:
