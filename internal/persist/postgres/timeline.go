@@ -21,6 +21,11 @@ const undefinedFunction = "42883"
 // goesOn refuses a server that may not be written to, and one on an earlier timeline than the store has written on.
 // What was acknowledged on the later one is missing there, even if a standby follows that server again. This
 // happens when an old primary comes back and takes the lead from its successor.
+//
+// Two servers that were promoted from the same primary have the same number and are not told apart. They would be if
+// each new connection raised a row of the daemon's own only where it is not behind the last raise that waited for a
+// standby: on the other branch the row is older. This is not built, because a raise that no longer waits, as when
+// synchronous_standby_names becomes empty, must not count.
 func (s *Store) goesOn(ctx context.Context, c *pgconn.PgConn) error {
 	if err := pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, c); err != nil {
 		return err
