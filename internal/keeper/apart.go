@@ -49,7 +49,8 @@ func bounded(spec *ledger.Spec, v ledger.Together) error {
 	}
 	return fmt.Errorf("%w: contribution: PEOPLE_DRAWN_IN_EACH, and ledger %s has a budget or a plan, which would not "+
 		"hold for somebody with rows in several ledgers, as samples have all of them or none; allowed: over all "+
-		"ledgers, rows drawn in each, the mechanism without the sample, or ledgers without a budget", ledger.ErrSet, spec.Name)
+		"ledgers, rows drawn in each, the mechanism without the sample, or ledgers without a budget", ledger.ErrSet,
+		spec.Name)
 }
 
 // alone adds a ledger with those above it to a family, unless one of them is in it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 )
 
 // PoissonSampled runs Mechanism once on a batch that holds each record
@@ -128,15 +129,21 @@ func (p PoissonSampled) failsUnevenly() string {
 	return ""
 }
 
-// OnPoissonSample reports whether m is run on Poisson samples, as a step of what it lists or of a group.
-func OnPoissonSample(m Mechanism) bool {
-	for _, p := range Expand(m) {
-		if g, ok := p.Mechanism.(Group); ok {
-			p.Mechanism = g.Mechanism
-		}
-		if _, ok := p.Mechanism.(PoissonSampled); ok {
-			return true
-		}
-	}
-	return false
+// drawing is a kind that draws by chance who takes part in which step.
+type drawing interface{ draws() }
+
+func (PoissonSampled) draws()          {}
+func (TruncatedPoissonSampled) draws() {}
+func (FixedSizeSampled) draws()        {}
+func (RandomAllocation) draws()        {}
+func (SampledMatrix) draws()           {}
+func (AllocatedMatrix) draws()         {}
+
+// Drawn reports whether m, or what it runs, draws who takes part in which step: then it matters to a person with
+// several rows whether these are drawn together.
+func Drawn(m Mechanism) bool {
+	return slices.ContainsFunc(Expand(m), func(p Part) bool {
+		_, draws := p.Mechanism.(drawing)
+		return draws || slices.ContainsFunc(Inside(p.Mechanism), Drawn)
+	})
 }

@@ -85,8 +85,8 @@ func (s *Server) owe(c *caller, m proto.Message) (long bool, err error) {
 	switch {
 	case replay != nil && replay.GetReplayed(): // without a time to come back, which says that nothing was written
 		if err := c.answer.Take(need); err != nil {
-			return true, status.Errorf(codes.Unavailable, "this was written before, and its receipt waits: %v; send it "+
-				"again in a moment", err)
+			return true, status.Errorf(codes.Unavailable, "this was written before, and its receipt waits: %v; "+
+				"send it again in a moment", err)
 		}
 	case check != nil && check.GetCheckOnly():
 		return true, c.answer.Take(need)

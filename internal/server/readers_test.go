@@ -252,7 +252,8 @@ func TestUnreadReceipts(t *testing.T) {
 	var err error
 	for range 40 { // more than fill the 32 MiB of all who prove nothing
 		if err == nil {
-			_, err = neverRead(t.Context(), t, lists, &pb.ListEntriesRequest{Ledger: "large", PageSize: 1000, Raw: true},
+			page := &pb.ListEntriesRequest{Ledger: "large", PageSize: 1000, Raw: true}
+			_, err = neverRead(t.Context(), t, lists, page,
 				pb.AccountantService_ListEntries_FullMethodName).Header()
 		}
 	}

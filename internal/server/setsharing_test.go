@@ -128,6 +128,12 @@ func TestContributionIsRequired(t *testing.T) {
 	sampled := &pb.Charge{Events: []*pb.Event{{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{
 		PoissonSampled: &pb.PoissonSampled{SamplingProbability: proto.Float64(0.1),
 			Mechanism: servertest.Gaussian(4, 1).Events[0].GetMechanism()}}}}}}
+	charge := func(m *pb.Mechanism) *pb.Charge { return &pb.Charge{Events: []*pb.Event{{Count: 1, Mechanism: m}}} }
+	dealt := charge(&pb.Mechanism{Kind: &pb.Mechanism_RandomAllocation{RandomAllocation: &pb.RandomAllocation{
+		Steps: proto.Uint64(2), Mechanism: servertest.Gaussian(4, 1).Events[0].GetMechanism()}}})
+	cut := charge(&pb.Mechanism{Kind: &pb.Mechanism_TruncatedPoissonSampled{
+		TruncatedPoissonSampled: &pb.TruncatedPoissonSampled{BatchSize: proto.Uint64(50), DatasetSize: proto.Uint64(100),
+			MaximumBatchSize: proto.Uint64(70), Mechanism: servertest.Gaussian(4, 1).Events[0].GetMechanism()}}})
 	for _, c := range []struct {
 		contribution pb.SetPart_Contribution
 		names        []string
@@ -140,6 +146,9 @@ func TestContributionIsRequired(t *testing.T) {
 		{9, []string{"a", "only"}, servertest.Gaussian(40, 1), codes.InvalidArgument, []string{"contribution: 9"}},
 		{pb.SetPart_IN_EACH, []string{"a", "only"}, sampled, codes.InvalidArgument,
 			[]string{"ROWS_DRAWN_IN_EACH", "PEOPLE_DRAWN_IN_EACH"}},
+		// Rows dealt together: δ = 0.232 at ε = 2 with σ = 1, where rows that are dealt apart have 0.167.
+		{pb.SetPart_IN_EACH, []string{"a", "only"}, dealt, codes.InvalidArgument, []string{"ROWS_DRAWN_IN_EACH"}},
+		{pb.SetPart_IN_EACH, []string{"a", "only"}, cut, codes.InvalidArgument, []string{"ROWS_DRAWN_IN_EACH"}},
 		{pb.SetPart_IN_EACH, []string{"a", "only"}, servertest.Gaussian(40, 1), codes.FailedPrecondition,
 			[]string{"only", "OVER_ALL"}},
 		{pb.SetPart_IN_EACH, []string{"family", "family/child"}, servertest.Gaussian(40, 1), codes.FailedPrecondition,

@@ -151,13 +151,13 @@ const ContributionAllowed = "OVER_ALL if the sensitivity bounds what a person's 
 	"release by together (they are clipped per person), or IN_EACH if it bounds those in each ledger alone (somebody " +
 	"in n of them counts as a group of n; on samples ROWS_DRAWN_IN_EACH or PEOPLE_DRAWN_IN_EACH says what is drawn)"
 
-// CheckContribution refuses a contribution in each ledger that does not say what samples draw.
+// CheckContribution refuses a contribution in each ledger that does not say what is drawn.
 func CheckContribution(field string, c ledger.Contribution, events []mechanism.Event) error {
 	if c != ledger.InEach {
 		return nil
 	}
 	for _, e := range events {
-		if mechanism.OnPoissonSample(e.Mechanism) {
+		if mechanism.Drawn(e.Mechanism) {
 			return Invalid(field, "IN_EACH of "+e.Mechanism.String(), "ROWS_DRAWN_IN_EACH if the rows that a person "+
 				"has in each ledger are drawn apart, PEOPLE_DRAWN_IN_EACH if a person's rows in all ledgers are drawn "+
 				"together, or OVER_ALL: a person in several ledgers loses different amounts")

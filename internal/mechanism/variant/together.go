@@ -25,12 +25,15 @@ func ForMembers(c mechanism.Composition, n uint64, peopleDrawn bool) (mechanism.
 }
 
 func forMembers(m mechanism.Mechanism, n uint64, peopleDrawn bool) (mechanism.Mechanism, error) {
+	if _, poisson := m.(mechanism.PoissonSampled); peopleDrawn && !poisson && mechanism.Drawn(m) {
+		return nil, unknownTogether(m)
+	}
 	switch k := m.(type) {
 	case mechanism.NameAndShame: // each row is published with this probability
 		k.Delta = math.Min(num.UpUlps(-math.Expm1(float64(n)*math.Log1p(-k.Delta)), 8), 1)
 		return k, nil
 	case mechanism.Group:
-		if !mechanism.OnPoissonSample(k) {
+		if !mechanism.Drawn(k) {
 			return mechanism.Group{Size: k.Size * n, Mechanism: k.Mechanism}, nil
 		}
 	case mechanism.Shuffled: // a person's rows may be in one batch, or in several
