@@ -73,8 +73,16 @@ func (c Composition) Dominating() bool {
 
 // members is a loss that stands for a class of which several are known, none of them the worst.
 type members interface {
-	// Members are losses of mechanisms that the report may mean.
+	// Members are losses of mechanisms that the report may mean, which have pairs.
 	Members() []Loss
+}
+
+// MembersOf are losses of mechanisms that the report of l may mean, if l stands for a class of which such are known.
+func MembersOf(l Loss) []Loss {
+	if m, ok := l.(members); ok {
+		return m.Members()
+	}
+	return nil
 }
 
 // Attained is what a composition has at least: of each class a mechanism that belongs

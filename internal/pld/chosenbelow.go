@@ -238,21 +238,23 @@ func worthEpsilon(delta float64) func(p, q []float64, most float64) float64 {
 	}
 }
 
-// attainedBests is c with what is attained in the place of the best of several runs, by scores that are worth much, and
-// without what only bounds on K are known of. It is false where c has no best of several runs that is known from
-// below.
-func attainedBests(c loss.Composition, deepest float64, worth func(p, q []float64, most float64) float64,
+// attainedAmong is c with what is attained in the place of what has no pair: of the best of several runs, by scores
+// that are worth much, and of classes of which a member is known. What only bounds on K are known of is left out. It is
+// false where nothing was replaced.
+func attainedAmong(c loss.Composition, deepest float64, worth func(p, q []float64, most float64) float64,
 	in *num.Interrupt) (all loss.Composition, known bool) {
 	for _, t := range c {
-		best, is := t.Loss.(loss.Chosen)
-		switch {
-		case is:
+		if best, is := t.Loss.(loss.Chosen); is {
 			if t.Loss = attainedBest(best, bestOf(best, deepest, in).run, worth, in); t.Loss == nil {
 				continue
 			}
 			known = true
-		case t.Loss.Facts().BoundOnly:
-			continue
+		} else if t.Loss.Facts().BoundOnly {
+			some := loss.MembersOf(t.Loss)
+			if len(some) == 0 {
+				continue
+			}
+			t.Loss, known = some[0], true
 		}
 		all = append(all, t)
 	}

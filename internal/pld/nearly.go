@@ -41,12 +41,28 @@ func nearly(c loss.Composition, deepest float64, in *num.Interrupt) (pairs loss.
 // usualDeepest is the ln δ down to which pairs are good, if no smaller δ is asked for: so questions share them.
 const usualDeepest = -50
 
-// nearlyEpsilon lowers the upper end of b, or has one where b has none for the reason given.
+// nearlyEpsilon lowers the upper end of b, or has one where b has none for the reason given, and raises the lower one
+// by what is attained.
 func nearlyEpsilon(c loss.Composition, delta float64, w Wanted, b loss.Bounds, reason string) (loss.Bounds, string) {
 	deepest := float64(usualDeepest)
 	for deepest > num.LogDown(delta)-5 { // what the pair leaves out is little beside δ
 		deepest *= 2
 	}
+	b, reason = nearlyEpsilonAbove(c, delta, deepest, w, b, reason)
+	if reason != "" {
+		return b, reason
+	}
+	if least, ok := attainedAmong(c, deepest, worthEpsilon(delta), w.In); ok {
+		w.OneEnd = true
+		if e, none := epsilonOfPairs(least, delta, w); none == "" {
+			b.Lower = math.Max(b.Lower, e.Lower)
+		}
+	}
+	return b, ""
+}
+
+func nearlyEpsilonAbove(c loss.Composition, delta, deepest float64, w Wanted, b loss.Bounds,
+	reason string) (loss.Bounds, string) {
 	pairs, shift, factor, ok := nearly(c, deepest, w.In)
 	if !ok {
 		return b, reason
@@ -63,17 +79,26 @@ func nearlyEpsilon(c loss.Composition, delta float64, w Wanted, b loss.Bounds, r
 		b = loss.Bounds{Upper: math.Inf(1)}
 	}
 	b.Upper = math.Min(b.Upper, num.AddUp(e.Upper, shift))
-	if least, ok := attainedBests(c, deepest, worthEpsilon(delta), w.In); ok {
-		w.OneEnd = true
-		if e, none := epsilonOfPairs(least, delta, w); none == "" {
-			b.Lower = math.Max(b.Lower, e.Lower)
-		}
-	}
 	return b, ""
 }
 
 // nearlyLogDelta is for LogDelta what nearlyEpsilon is for Epsilon.
 func nearlyLogDelta(c loss.Composition, epsilon float64, w Wanted, b loss.Bounds, reason string) (loss.Bounds, string) {
+	b, reason = nearlyLogDeltaAbove(c, epsilon, w, b, reason)
+	if reason != "" {
+		return b, reason
+	}
+	if least, ok := attainedAmong(c, usualDeepest, worthDelta(epsilon), w.In); ok {
+		w.OneEnd = true
+		if d, none := logDeltaOfPairs(least, epsilon, w); none == "" {
+			b.Lower = math.Max(b.Lower, d.Lower)
+		}
+	}
+	return b, ""
+}
+
+func nearlyLogDeltaAbove(c loss.Composition, epsilon float64, w Wanted, b loss.Bounds,
+	reason string) (loss.Bounds, string) {
 	pairs, shift, factor, ok := nearly(c, usualDeepest, w.In)
 	less := num.Down(epsilon - shift)
 	if !ok || !(less >= 0) {
@@ -87,11 +112,5 @@ func nearlyLogDelta(c loss.Composition, epsilon float64, w Wanted, b loss.Bounds
 		b = loss.Bounds{Lower: math.Inf(-1)}
 	}
 	b.Upper = math.Min(b.Upper, num.AddUp(d.Upper, factor))
-	if least, ok := attainedBests(c, usualDeepest, worthDelta(epsilon), w.In); ok {
-		w.OneEnd = true
-		if d, none := logDeltaOfPairs(least, epsilon, w); none == "" {
-			b.Lower = math.Max(b.Lower, d.Lower)
-		}
-	}
 	return b, ""
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
 
 // Whoever chooses after each answer which coordinates move reaches the bound, and nobody more.
@@ -94,6 +95,33 @@ func TestVectorsBesideOthers(t *testing.T) {
 		zcdp, _ := loss.LeastEpsilon(loss.ConcentratedBound(4/(sigma*sigma)+0.5), math.Log(1e-6), 0, nil)
 		if reason != "" || !(b.Lower > 0 && b.Upper >= b.Lower && b.Upper >= alone.Lower && b.Upper <= zcdp) {
 			t.Errorf("σ = %v: ε in [%v, %v] %s, alone %v, by zCDP %v", sigma, b.Lower, b.Upper, reason, alone, zcdp)
+		}
+	}
+}
+
+// A vector whose ways to move are not listed costs at least what one coordinate does, alone and beside others, there
+// also with so little noise that only zCDP bounds it.
+func TestUnlistedVectorsFromBelow(t *testing.T) {
+	for _, sigma := range []float64{0.8, 5} {
+		vector := mechanism.DiscreteGaussian{StandardDeviation: sigma, Distance: 20.5, Coordinates: 1000}
+		one := mechanism.DiscreteGaussian{StandardDeviation: sigma, Distance: 20}
+		beside := mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: 1}
+		for _, others := range [][]mechanism.Event{nil, {beside}} {
+			if sigma < 1 && others == nil {
+				continue // its sum is converted by rdp
+			}
+			of := func(m mechanism.Mechanism) loss.Composition {
+				return pldtest.Losses(t, append([]mechanism.Event{{Mechanism: m, Count: 1}}, others...)...)
+			}
+			e, reason := Epsilon(of(vector), 1e-6, Wanted{})
+			least, _ := Epsilon(of(one), 1e-6, Wanted{})
+			if reason != "" || !(e.Lower > 0.9*least.Lower && e.Lower <= least.Upper && least.Lower <= e.Upper) {
+				t.Errorf("σ = %v: ε in %+v %s, of one coordinate %+v", sigma, e, reason, least)
+			}
+			d, reason := LogDelta(of(vector), e.Lower, Wanted{})
+			if reason != "" || !(d.Lower > math.Log(1e-7) && d.Lower <= d.Upper) {
+				t.Errorf("σ = %v: ln δ(%v) in %+v %s", sigma, e.Lower, d, reason)
+			}
 		}
 	}
 }

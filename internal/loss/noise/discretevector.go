@@ -28,6 +28,14 @@ func (v discreteVector) Guarantee(in *num.Interrupt) loss.Guarantee {
 	return v.Loss.(loss.Guaranteed).Guarantee(in)
 }
 
+// Members is one coordinate that moves as far as it may.
+func (v discreteVector) Members() []loss.Loss {
+	if far := math.Floor(math.Sqrt(squaredOf(v.d))); far >= 1 && far < 1<<53 {
+		return []loss.Loss{discreteGaussian{sigma: v.sigma, d: far}}
+	}
+	return nil
+}
+
 func (v discreteVector) Covers(o loss.Loss) bool {
 	w, ok := o.(discreteVector)
 	return ok && v.sigma <= w.sigma && v.d >= w.d && v.coordinates >= w.coordinates
