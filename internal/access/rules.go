@@ -57,12 +57,12 @@ func (e *RuleError) Error() string {
 	return fmt.Sprintf("store.%s: %s; allowed: %s", e.Field, e.Value, e.Allowed)
 }
 
-const computingAllowed = "0, or a duration from 1s to 24h, such as 20s"
+const callsAllowed, computingAllowed = "0, or a number from 1 to 1e9", "0, or a duration from 1s to 24h, such as 20s"
 
 // Check returns a *RuleError if a limit is out of its range.
 func (r Rules) Check() error {
 	if calls := r.FairCalls; calls != 0 && !(calls >= 1 && calls <= 1e9) {
-		return &RuleError{"fair_calls", fmt.Sprint(calls), "0, or a number from 1 to 1e9"}
+		return &RuleError{"fair_calls", fmt.Sprint(calls), callsAllowed}
 	}
 	if d := r.FairComputing; d != 0 && (d < time.Second || d > 24*time.Hour) {
 		return &RuleError{"fair_computing", d.String(), computingAllowed}
@@ -76,7 +76,7 @@ func (p *Policy) readStore(n *yaml.Node) error {
 		"require_dataset": as(&p.Rules.RequireDataset, strconv.ParseBool, "true or false"),
 		"require_standby": as(&p.Rules.RequireStandby, strconv.ParseBool, "true or false"),
 		"fair_calls": as(&p.Rules.FairCalls, func(text string) (float64, error) { return strconv.ParseFloat(text, 64) },
-			"0, or a number from 1 to 1e9"),
+			callsAllowed),
 		"fair_computing": as(&p.Rules.FairComputing, time.ParseDuration, computingAllowed),
 	})
 	if err != nil {

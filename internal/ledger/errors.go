@@ -48,6 +48,8 @@ var (
 	ErrTogether = errors.New("to be decided together with the dataset")
 	// ErrNotCreator: it is for the principal that created the ledger.
 	ErrNotCreator = errors.New("only for the ledger's creator")
+	// ErrSystem: the ledger is the daemon's own.
+	ErrSystem = errors.New("one of the daemon's own ledgers")
 	// ErrApproval: there is no such proposal, or this caller cannot make or approve it.
 	ErrApproval = errors.New("cannot be approved")
 	// ErrSet: the ledgers cannot be taken together: see Alike, for a common adjacency and unit of privacy, and

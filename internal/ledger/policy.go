@@ -24,7 +24,7 @@ func (AccessPolicy) reconciles() bool { return true }
 
 func (v AccessPolicy) decide(b *Batch) error {
 	if name, by := b.spec().Name, b.request.Writer.Principal; name != AccessLedger || by != Daemon {
-		return refuse(ErrNotCreator, "access policy: in ledger %s by %s; allowed: in %s, by the daemon", name, by,
+		return refuse(ErrSystem, "access policy: in ledger %s by %s; allowed: in %s, by the daemon", name, by,
 			AccessLedger)
 	}
 	return nil
@@ -39,10 +39,10 @@ func (b *Batch) kept(r Request) error {
 		return nil
 	}
 	if name == AccessLedger {
-		return refuse(ErrNotCreator, "ledger: %s keeps the access policies; allowed: any other ledger", AccessLedger)
+		return refuse(ErrSystem, "ledger: %s keeps the access policies; allowed: any other ledger", AccessLedger)
 	}
 	if _, ok := r.Action.(Together); !ok {
-		return refuse(ErrNotCreator, "ledger: %s says what was charged to several ledgers together, and takes nothing "+
+		return refuse(ErrSystem, "ledger: %s says what was charged to several ledgers together, and takes nothing "+
 			"else; allowed: any other ledger", name)
 	}
 	return nil

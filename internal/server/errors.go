@@ -70,6 +70,7 @@ var table = []struct {
 	{ledger.ErrDataset, codes.FailedPrecondition, true, ""},
 	{ledger.ErrSet, codes.FailedPrecondition, true, ""},
 	{ledger.ErrNotCreator, codes.PermissionDenied, true, ""},
+	{ledger.ErrSystem, codes.PermissionDenied, true, ""},
 	{ledger.ErrOutOfRange, codes.OutOfRange, true, ""},
 	{ledger.ErrTooLarge, codes.InvalidArgument, true, ""},
 	{gate.ErrNotOwnSocket, codes.PermissionDenied, true, ""},

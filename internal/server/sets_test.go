@@ -69,6 +69,23 @@ func TestSetTooLarge(t *testing.T) {
 	}
 }
 
+// A journal says what was charged to several ledgers. Nobody charges it, and the refusal says whose it is.
+func TestJournalsAreTheDaemonsOwn(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	days(t, s, 2)
+	ctx := servertest.Context(t)
+	made, err := s.Client.ReportSet(ctx, reportSet("x", 1, rangeOf("days/", "2026-11-01", "2026-11-02")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Client.Report(ctx, &pb.ReportRequest{Ledger: made.GetReceipt().GetJournal(), Writer: "request/y",
+		Sequence: 1, Charge: &pb.Charge{Events: tenths(1)}})
+	if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "one of the daemon's own ledgers") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestReportSet(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)

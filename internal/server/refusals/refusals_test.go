@@ -166,7 +166,7 @@ func TestWhatCounts(t *testing.T) {
 		ledger.ErrEnded: true, ledger.ErrDataset: true, ledger.ErrOutOfRange: true,
 		ledger.ErrNotFound: false, ledger.ErrGap: false, ledger.ErrReused: false, ledger.ErrTaken: false,
 		ledger.ErrTooLarge: false, ledger.ErrUnknown: false, ledger.ErrUnavailable: false, ledger.ErrDamaged: false,
-		ledger.ErrConflict: false, ledger.ErrNotCreator: false, ledger.ErrSet: false,
+		ledger.ErrConflict: false, ledger.ErrNotCreator: false, ledger.ErrSystem: false, ledger.ErrSet: false,
 		context.Canceled: false, errors.New("charge: missing"): false,
 	} {
 		table := table(plainly)
