@@ -16,6 +16,7 @@ The modules, from the bottom up. Each imports only from those above it in this l
     _token        tokens that prove who calls, from a file or the environment
     _whole        the reader of counts, sizes and indices
     _real         the reader of real numbers
+    _advice       what to do about a connection that was set up wrongly
     _draw         curves drawn with matplotlib
     _html         small cards and charts for notebooks
     _shown        how messages look: one line, or a card
