@@ -133,7 +133,8 @@ func TestContributionIsRequired(t *testing.T) {
 		Steps: proto.Uint64(2), Mechanism: servertest.Gaussian(4, 1).Events[0].GetMechanism()}}})
 	cut := charge(&pb.Mechanism{Kind: &pb.Mechanism_TruncatedPoissonSampled{
 		TruncatedPoissonSampled: &pb.TruncatedPoissonSampled{BatchSize: proto.Uint64(50),
-			DatasetSize: proto.Uint64(100), MaximumBatchSize: proto.Uint64(70), Mechanism: servertest.Gaussian(4, 1).Events[0].GetMechanism()}}})
+			DatasetSize: proto.Uint64(100), MaximumBatchSize: proto.Uint64(70),
+			Mechanism: servertest.Gaussian(4, 1).Events[0].GetMechanism()}}})
 	for _, c := range []struct {
 		contribution pb.SetPart_Contribution
 		names        []string
