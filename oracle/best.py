@@ -60,7 +60,7 @@ def worst(number, p, q, epsilon, places=40):
     return max(ordered(part, p[list(x)], q[list(x)], epsilon) for x in orders)
 
 
-def split(p, q, parts=60):
+def split(p, q, parts=240):
     """Each outcome as equal ones, of which a score can prefer some."""
     return np.repeat(p / parts, parts), np.repeat(q / parts, parts)
 
@@ -70,6 +70,7 @@ def family(number, p, q, epsilon, places=150):
     largest; few outcomes are cut into parts."""
     if len(p) <= 6:
         p, q = split(p, q)
+        places = 600
     return worst(number, p, q, epsilon, places)
 
 
