@@ -30,7 +30,7 @@ func setVersion(t *testing.T, path string, version byte) {
 	}
 }
 
-// A store of a newer version is said to be newer, not damaged, whatever it has that this
+// A store of another version is said to be that, not damaged, whatever it has that this
 // version does not know: rows, buckets, rows in another form.
 func TestNewerStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")

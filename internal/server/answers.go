@@ -42,21 +42,28 @@ type answer struct {
 	late *time.Timer
 }
 
-// hold has an answer count until it is sent or, if it goes to the HTTP port, until that has answered.
+// hold has an answer count until it is sent or, if it goes to the HTTP port, until that has answered. Answers to writes
+// count if they are long.
 func (s *Server) hold(c *caller, p *peer.Peer, m proto.Message) (any, error) {
-	if c.answer == nil {
-		if long, err := s.owe(c, m); err != nil || !long {
-			return m, err
-		}
-	}
 	n := proto.Size(m)
+	need := eachAnswer + madeWeight*n
 	if c.web {
-		return m, c.answer.Take(eachAnswer + webWeight*n)
+		need = eachAnswer + webWeight*n
 	}
-	if c.answer.Taken() < n { // a list has been encoded already
-		if err := c.answer.Take(eachAnswer + madeWeight*n); err != nil {
-			return nil, err
-		}
+	var err error
+	switch {
+	case c.answer == nil && n <= smallWrite:
+		return m, nil
+	case c.answer == nil:
+		err = s.owe(c, m, need)
+	case c.web || c.answer.Taken() < n: // otherwise it is a list that was encoded already
+		err = c.answer.Take(need)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.web {
+		return m, nil
 	}
 	a := &answer{Message: m, held: c.answer}
 	a.late = time.AfterFunc(s.config.SendTime, func() {
@@ -66,18 +73,12 @@ func (s *Server) hold(c *caller, p *peer.Peer, m proto.Message) (any, error) {
 	return a, nil
 }
 
-// owe counts the answer to a write if it is a long one, which it reports: a call of a hundred bytes that sends a charge
-// to a thousand ledgers again has an answer of 200 KiB. Where there is no room, an answer that tells of nothing new is
+// owe counts the answer to a write, which needs so many bytes: a call of a hundred bytes that sends a charge to a
+// thousand ledgers again has an answer of 200 KiB. Where there is no room, an answer that tells of nothing new is
 // withheld, and any other one takes what it needs.
-func (s *Server) owe(c *caller, m proto.Message) (long bool, err error) {
-	n := proto.Size(m)
-	if n <= smallWrite {
-		return false, nil
-	}
-	need := eachAnswer + madeWeight*n
+func (s *Server) owe(c *caller, m proto.Message, need int) error {
 	c.answer = s.answers.To(c.principal, c.identity().Proven())
 	if c.web {
-		need = eachAnswer + webWeight*n
 		c.release(c.answer.Release)
 	}
 	replay, _ := m.(interface{ GetReplayed() bool })
@@ -85,15 +86,15 @@ func (s *Server) owe(c *caller, m proto.Message) (long bool, err error) {
 	switch {
 	case replay != nil && replay.GetReplayed(): // without a time to come back, which says that nothing was written
 		if err := c.answer.Take(need); err != nil {
-			return true, status.Errorf(codes.Unavailable, "this was written before, and its receipt waits: %v; "+
+			return status.Errorf(codes.Unavailable, "this was written before, and its receipt waits: %v; "+
 				"send it again in a moment", err)
 		}
 	case check != nil && check.GetCheckOnly():
-		return true, c.answer.Take(need)
+		return c.answer.Take(need)
 	default:
 		c.answer.Owe(need)
 	}
-	return true, nil
+	return nil
 }
 
 // tooLate closes the connection of a caller who has not read an answer within SendTime.
