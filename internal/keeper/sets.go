@@ -75,10 +75,11 @@ type setCall struct {
 	since   time.Time // when it began to wait
 	origin  context.Context
 
-	at     uint64 // the position of the journal's entry; 0 if it has none
-	result SetResult
-	err    error
-	done   chan struct{} // closed when it is decided
+	at      uint64 // the position of the journal's entry; 0 if it has none
+	written bool   // that entry, with those of the members
+	result  SetResult
+	err     error
+	done    chan struct{} // closed when it is decided
 }
 
 // DoSet decides a request about several ledgers, and answers after the commit. All members are charged or

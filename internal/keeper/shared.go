@@ -253,11 +253,11 @@ func (q *queue) passed(newer []ledger.Record) {
 	}
 }
 
-// followAll renews the states of queues that the caller holds, where others have written. One reading says
-// which these are. It is an error only that this reading fails.
-func (k *Keeper) followAll(ctx context.Context, queues []*queue) error {
+// followAll renews the states of queues that the caller holds, where others have written, and reports whether they
+// have. One reading says where. It is an error only that this reading fails.
+func (k *Keeper) followAll(ctx context.Context, queues []*queue) (moved bool, err error) {
 	if k.heads == nil {
-		return nil
+		return false, nil
 	}
 	names := make([]string, len(queues))
 	for i, q := range queues {
@@ -265,14 +265,15 @@ func (k *Keeper) followAll(ctx context.Context, queues []*queue) error {
 	}
 	heads, _, err := k.heads.Of(ctx, names...)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for i, q := range queues {
 		if known := q.known(); known != (ledger.Head{}) && known != heads[i] {
 			q.lost()
+			moved = true
 		}
 	}
-	return nil
+	return moved, nil
 }
 
 // lost is called when others have written. If what they wrote cannot be read, the next use reads the whole

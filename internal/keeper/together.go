@@ -110,7 +110,7 @@ func (k *Keeper) hold(ctx context.Context, names ...string) ([]*held, error) {
 		}()
 		return nil, ctx.Err()
 	}
-	if err := k.followAll(ctx, queues); err != nil {
+	if _, err := k.followAll(ctx, queues); err != nil {
 		k.letGo(queues)
 		return nil, err
 	}

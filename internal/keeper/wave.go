@@ -21,7 +21,6 @@ type wave struct {
 	held  map[*queue]*member
 	order []*member // of held
 	now   time.Time
-	stale bool // a ledger has newer entries in the store
 }
 
 // member is a held ledger of a wave, or a journal.
@@ -32,8 +31,6 @@ type member struct {
 	lost    error           // why it cannot be read
 	parent  string          // as of State.Parent
 	hashes  []ledger.Hash   // of the entries that were written
-
-	compared, stale bool // with the store, which has newer entries
 }
 
 // coordinate decides waves until no call waits.
@@ -94,16 +91,32 @@ func (s *sets) gather(answered int, took time.Duration) {
 	}
 }
 
-// try decides calls in order, writes what was accepted and sets their results; or returns why nothing was
-// written.
-func (w *wave) try(calls []*setCall) (err error) {
-	t := w.k.config.Batch.Begin(calls[0].queues[0].name, len(calls))
+// try decides those of the calls that are not written yet, in order, writes what was accepted and sets their
+// results. It returns ErrConflict if some of them have to be decided again.
+func (w *wave) try(calls []*setCall) error {
+	w.calls = nil
+	for _, c := range calls {
+		if !c.written {
+			w.calls = append(w.calls, c)
+		}
+	}
+	if len(w.calls) == 0 {
+		return nil
+	}
+	if err := w.decide(); err != nil {
+		return err
+	}
+	return w.compare()
+}
+
+// decide decides the calls, writes what was accepted and sets their results; or returns why nothing was written.
+func (w *wave) decide() (err error) {
+	t := w.k.config.Batch.Begin(w.calls[0].queues[0].name, len(w.calls))
 	defer func() { t.End(err) }()
-	w.calls = calls
 	if err := w.begin(); err != nil {
 		return err
 	}
-	for _, c := range calls {
+	for _, c := range w.calls {
 		c.result, c.err, c.at = SetResult{}, nil, 0
 		w.judge(c)
 		t.Caller(c.origin)
@@ -122,24 +135,23 @@ func (w *wave) entries() (n int) {
 	return n
 }
 
-// fail sets the results of calls that could not be written. A duplicate's holds in any case.
+// fail sets the results of calls that could not be decided. A duplicate's holds in any case.
 func (w *wave) fail(calls []*setCall, err error) {
 	for _, c := range calls {
-		if !c.result.Replayed {
+		if !c.written && !c.result.Replayed {
 			c.result, c.err = SetResult{}, err
 		}
 	}
 }
 
-// begin starts a batch for each ledger of the calls, on the newest state: what is refused, or only checked, is
-// not compared later.
+// begin starts a batch for each ledger of the calls, on the newest state.
 func (w *wave) begin() error {
-	w.held, w.order, w.now, w.stale = make(map[*queue]*member, len(w.order)), w.order[:0], w.k.Now(), false
+	w.held, w.order, w.now = make(map[*queue]*member, len(w.order)), w.order[:0], w.k.Now()
 	var queues []*queue
 	for _, c := range w.calls {
 		queues = append(queues, c.queues...)
 	}
-	if err := w.k.followAll(context.Background(), queues); err != nil {
+	if _, err := w.k.followAll(context.Background(), queues); err != nil {
 		return err
 	}
 	for _, c := range w.calls {
@@ -305,9 +317,6 @@ func (w *wave) ask(c *setCall, part *ledger.SetPart) error {
 		}
 		refusal.Refused = append(refusal.Refused, set.MemberRefusal{Ledger: m.Ledger, Err: err})
 		budgets = budgets && errors.Is(err, ledger.ErrBudget)
-		if h.lost == nil && len(h.batch.Entries()) == 0 {
-			w.compare(h, err)
-		}
 	}
 	if len(refusal.Refused) == 0 {
 		return nil
@@ -322,15 +331,32 @@ func (w *wave) ask(c *setCall, part *ledger.SetPart) error {
 	return refusal
 }
 
-// compare finds out whether a refusal was decided on the newest state, as queue.compare does.
-func (w *wave) compare(m *member, refusal error) {
-	if errors.Is(refusal, ledger.ErrClosed) || m.compared {
-		return
+// compare finds out whether refusals and checks were decided on ledgers as they stood at one moment. Ledgers that
+// other daemons had written to were read after the others, so one of two ledgers may have a charge that was made to
+// both. What was written had all of its ledgers as they stood when it was written. The others are compared now: if
+// they have not moved, that is also where they stood then.
+func (w *wave) compare() error {
+	var unwritten []*queue
+	seen := map[*queue]bool{}
+	for _, c := range w.calls {
+		if c.written || c.result.Replayed {
+			continue
+		}
+		for _, q := range c.queues {
+			if !seen[q] && w.held[q].hashes == nil {
+				unwritten = append(unwritten, q)
+			}
+			seen[q] = true
+		}
 	}
-	m.compared = true
-	newer, err := w.k.config.Store.Records(m.q.name, m.batch.Next(), 1)
-	w.stale = w.stale || err != nil || len(newer) > 0
-	m.stale = err != nil || len(newer) > 0
+	if len(unwritten) == 0 {
+		return nil
+	}
+	moved, err := w.k.followAll(context.Background(), unwritten)
+	if err == nil && moved {
+		err = ledger.ErrConflict
+	}
+	return err
 }
 
 // fits returns how many of each mechanism of the call, alone, fit in every member.
@@ -351,14 +377,6 @@ func (w *wave) fits(c *setCall) (list []mechanism.Part) {
 
 // write writes what was accepted, by one Append, and completes the results.
 func (w *wave) write() error {
-	if w.stale {
-		for _, m := range w.order {
-			if m.stale {
-				m.q.lost()
-			}
-		}
-		return ledger.ErrConflict
-	}
 	var proposals []ledger.Proposal
 	var written []*member
 	for _, m := range w.order {
@@ -405,6 +423,7 @@ func (w *wave) write() error {
 		}
 		journal := w.held[c.queues[len(c.members)]]
 		c.result.Receipt = journal.entry(c.at).Receipt(w.k.storeID, journal.q.name, journal.hash(c.at))
+		c.written = true
 	}
 	return nil
 }

@@ -1,0 +1,135 @@
+package keeper
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/set"
+	"github.com/dpaccountant/accountant/internal/persist/memory"
+)
+
+// meanwhile is a store to which another daemon writes at a moment that a test chooses.
+type meanwhile struct {
+	memory.Shared
+	mu        sync.Mutex
+	afterHead func() // after the next reading of heads, before its answer
+	atAppend  func() // before the next Append
+}
+
+func (m *meanwhile) take(f *func()) {
+	m.mu.Lock()
+	now := *f
+	*f = nil
+	m.mu.Unlock()
+	if now != nil {
+		now()
+	}
+}
+
+func (m *meanwhile) Heads(names []string) ([]ledger.Head, error) {
+	heads, err := m.Shared.Heads(names)
+	m.take(&m.afterHead)
+	return heads, err
+}
+
+func (m *meanwhile) Append(proposals []ledger.Proposal) ([][]ledger.Hash, error) {
+	m.take(&m.atAppend)
+	return m.Shared.Append(proposals)
+}
+
+// beside returns a keeper over a store with a hook, another one over the same ledgers, and two of these with a budget
+// of one, which the first keeper has in memory as they are now.
+func beside(t *testing.T) (k *Keeper, hook *meanwhile, other *Keeper, names []string) {
+	t.Helper()
+	store := memory.New(memory.Config{}).Shared()
+	hook = &meanwhile{Shared: store.Beside(memory.Config{})}
+	k = newKeeper(t, Config{Store: hook, Digest: wholeDigest})
+	other, names = ledgersOf(t, store, 2)
+	for _, name := range names {
+		if _, err := k.View(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return k, hook, other, names
+}
+
+// must has a keeper charge a set, or do something else.
+func must(t *testing.T, k *Keeper, r SetRequest) SetResult {
+	t.Helper()
+	result, err := k.DoSet(t.Context(), r)
+	if err != nil {
+		t.Error(err)
+	}
+	return result
+}
+
+// refusing returns the names of the ledgers that refuse a set.
+func refusing(err error) (names []string) {
+	var refusal *set.Refusal
+	if errors.As(err, &refusal) {
+		for _, m := range refusal.Refused {
+			names = append(names, m.Ledger)
+		}
+	}
+	return names
+}
+
+// Another daemon charges a set after the heads of its ledgers were read, and before one of them, which was behind, is
+// followed. The refusal names both ledgers: there was no moment at which one of them alone refused.
+func TestRefusalOfOneMoment(t *testing.T) {
+	t.Parallel()
+	k, hook, other, names := beside(t)
+	must(t, other, ofSet("behind", 1, names[1]))
+	hook.afterHead = func() { must(t, other, ofSet("both", 7, names...)) }
+	_, err := k.DoSet(t.Context(), ofSet("refused", 4, names...))
+	if refused := refusing(err); !slices.Equal(refused, names) {
+		t.Errorf("%v refuse; want %v", refused, names)
+	}
+}
+
+// A check is not accepted if there was no moment at which both ledgers would have accepted it: the other daemon
+// charges the first ledger before it releases what it held of the second.
+func TestCheckOfOneMoment(t *testing.T) {
+	t.Parallel()
+	k, hook, other, names := beside(t)
+	held := must(t, other, doneIn("hold", ledger.Reserve{Events: tenths(7), Lifetime: 1e12}, nil, names[1]))
+	hook.afterHead = func() {
+		must(t, other, ofSet("first", 7, names[0]))
+		release := ledger.Release{Reservation: held.Members[0].Position}
+		if _, err := other.Do(t.Context(), names[1], action("free", 1, release)); err != nil {
+			t.Error(err)
+		}
+	}
+	check := ofSet("check", 4, names...)
+	check.CheckOnly = true
+	_, err := k.DoSet(t.Context(), check)
+	if refused := refusing(err); !slices.Equal(refused, names[:1]) {
+		t.Errorf("%v, refused by %v; want %v", err, refused, names[:1])
+	}
+}
+
+// A set that is refused because of one that was written in the same wave is decided on the other ledgers as they
+// stood at that write.
+func TestRefusalBesideAWrite(t *testing.T) {
+	t.Parallel()
+	k, hook, other, names := beside(t)
+	all, err := k.hold(t.Context(), names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook.atAppend = func() { must(t, other, ofSet("second", 7, names[1])) }
+	var calls sync.WaitGroup
+	var errs [2]error
+	for i, r := range []SetRequest{ofSet("written", 7, names[0]), ofSet("refused", 4, names...)} {
+		calls.Go(func() { _, errs[i] = k.DoSet(t.Context(), r) })
+		await(t, k, i+1)
+	}
+	k.free(all)
+	calls.Wait()
+	if refused := refusing(errs[1]); errs[0] != nil || !slices.Equal(refused, names) {
+		t.Errorf("%v; %v refuse; want %v", errs[0], refused, names)
+	}
+}
