@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
-	"regexp"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -216,11 +216,13 @@ func once[A proto.Message](ctx context.Context, c *Client, op, ledger, key strin
 	return got.(A), nil
 }
 
-var requestPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+// inKey has the letters of which a key may consist.
+const inKey = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 // requestWriter returns the writer's name for a key, or an error for a key that is not allowed.
 func requestWriter(op, ledger, key string) (string, error) {
-	if !requestPattern.MatchString(key) {
+	other := func(r rune) bool { return !strings.ContainsRune(inKey, r) }
+	if key == "" || len(key) > 128 || strings.ContainsFunc(key, other) {
 		return "", invalid(op, ledger, fmt.Sprintf("key: %q; allowed: 1 to 128 bytes of [A-Za-z0-9._-]", key))
 	}
 	return "request/" + key, nil

@@ -33,6 +33,7 @@ func warnOfEnvironment(args, environment []string, err io.Writer) {
 // line on stderr.
 func run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, err io.Writer) int {
 	p := cli.NewProgram(env, in, out, err)
+	p.Words = append([]string{}, args...)
 	root := root(p, env)
 	root.SetArgs(args)
 	failure := checkText(args)

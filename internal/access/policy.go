@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -217,7 +218,7 @@ func (p *Policy) readGrants(n *yaml.Node) error {
 }
 
 // name is how holders and persons are named.
-var name = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`) })
 
 const nameAllowed = "a name of [a-z0-9._-] that begins with a letter or digit, at most 63 characters"
 
@@ -233,7 +234,7 @@ func (g *Grant) check(n *yaml.Node) error {
 	if g.Holder == "" {
 		return nil
 	}
-	if !name.MatchString(g.Holder) {
+	if !name().MatchString(g.Holder) {
 		return wrong(n, "holder: %q; allowed: %s", g.Holder, nameAllowed)
 	}
 	if !slices.Contains(g.Roles, Reporter) {
@@ -262,7 +263,7 @@ func (p *Policy) readPeople(n *yaml.Node) error {
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
-			if !name.MatchString(key.Value) {
+			if !name().MatchString(key.Value) {
 				return wrong(key, "person %s; allowed: %s", describe(key), nameAllowed)
 			}
 			known[key.Value] = func(of *yaml.Node) error { return p.readPerson(key.Value, of) }

@@ -34,7 +34,7 @@ reservation, JOURNAL:POSITION, says which ones they are, and there is no NAME.
   accountctl commit --reservation system:sets/3:17 --file done.json`,
 		ValidArgsFunction: workloads.CompleteCharge(p),
 	}
-	flags := workloads.AddChargeFlags(c, "accountctl commit NAME %s --reservation 3")
+	flags := workloads.AddChargeFlags(p, c, "accountctl commit NAME %s --reservation 3")
 	reservation := several.ReservationFlag(c)
 	c.Args = reservation.Arguments(true)
 	w := writes.AddFlags(p, c)

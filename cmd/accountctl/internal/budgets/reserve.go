@@ -45,7 +45,7 @@ In several ledgers the same is set aside, in all of them or in none.
 	}
 	ledgers, by := several.AddFlags(c), several.AddContribution(c)
 	c.Args = ledgers.Arguments(true)
-	flags := workloads.AddChargeFlags(c, "accountctl reserve NAME %s --lifetime 24h")
+	flags := workloads.AddChargeFlags(p, c, "accountctl reserve NAME %s --lifetime 24h")
 	var lifetime lifetime
 	c.Flags().Var(&lifetime, "lifetime", "how long, in whole seconds: "+allowedLifetimes)
 	w := writes.AddFlags(p, c)

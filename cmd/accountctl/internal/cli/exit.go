@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -124,7 +125,7 @@ func Describe(err error, server string) string {
 	if ExitStatus(err) == ExitUsage {
 		message = inFlags(message)
 	}
-	message = budgetField.ReplaceAllString(spelling.Refusal(message), "--budget, $1: ")
+	message = budgetField().ReplaceAllString(spelling.Refusal(message), "--budget, $1: ")
 	if ExitStatus(err) == exitNoAnswer {
 		message = "no answer from " + server + ": " + message
 	}
@@ -141,7 +142,7 @@ func inFlags(message string) string {
 	if !found {
 		return message
 	}
-	for _, f := range fieldFlags {
+	for _, f := range fieldFlags() {
 		if at := f.field.FindStringSubmatchIndex(field); at != nil {
 			return string(f.field.ExpandString(nil, f.flag, field, at)) + ": " + rest
 		}
@@ -150,32 +151,38 @@ func inFlags(message string) string {
 }
 
 // budgetField is a value of a budget in a message of any kind. The API numbers the budgets.
-var budgetField = regexp.MustCompile(`\b(?:spec\.)?budgets\[\d+\]\.(\w+): `)
+var budgetField = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:spec\.)?budgets\[\d+\]\.(\w+): `)
+})
 
 // fieldFlags are the names that fields of the API have on a command line.
-var fieldFlags = []struct {
+var fieldFlags = sync.OnceValue(func() []fieldFlag {
+	return []fieldFlag{
+		{regexp.MustCompile(`^(spec\.)?name$`), "NAME"},
+		{regexp.MustCompile(`^key$`), "--request-id"},
+		{regexp.MustCompile(`^server$`), "--server"},
+		{regexp.MustCompile(`^deltas\[\d+\]$`), "--delta"},
+		{regexp.MustCompile(`^spec\.budgets\[\d+\]\.(\w+)$`), "--budget, $1"},
+		{regexp.MustCompile(`^spec\.(dataset|privacy)_(\w+)$`), "--$1-$2"},
+		{regexp.MustCompile(`^spec\.(owner|parent|adjacency)$`), "--$1"},
+		{regexp.MustCompile(`^set(\.ledgers(\[\d+\])?)?$`), "NAME"},
+		{regexp.MustCompile(`^set\.range\.prefix$`), "--prefix"},
+		{regexp.MustCompile(`^set\.range\.first$`), "--from"},
+		{regexp.MustCompile(`^set\.range\.last$`), "--to"},
+		{regexp.MustCompile(`^min_share$`), "--min-share"},
+		{regexp.MustCompile(`^positions(\[\d+\])?$`), "--at"},
+		{regexp.MustCompile(`^start_(position|time)$`), "--from"},
+		{regexp.MustCompile(`^end_(position|time)$`), "--to"},
+		{regexp.MustCompile(`^times(\[\d+\])?$`), "--time"},
+		{regexp.MustCompile(`^points$`), "--points"},
+		{regexp.MustCompile(`^label_key$`), "--label"},
+		{regexp.MustCompile(`^flags\[\d+\]$`), "--flag"},
+		{regexp.MustCompile(`^acknowledge\.warning$`), "WARNING"},
+		{regexp.MustCompile(`^(acknowledge|free|refund|raise|reconcile|release)\.reason$`), "--reason"},
+	}
+})
+
+type fieldFlag struct {
 	field *regexp.Regexp
 	flag  string
-}{
-	{regexp.MustCompile(`^(spec\.)?name$`), "NAME"},
-	{regexp.MustCompile(`^key$`), "--request-id"},
-	{regexp.MustCompile(`^server$`), "--server"},
-	{regexp.MustCompile(`^deltas\[\d+\]$`), "--delta"},
-	{regexp.MustCompile(`^spec\.budgets\[\d+\]\.(\w+)$`), "--budget, $1"},
-	{regexp.MustCompile(`^spec\.(dataset|privacy)_(\w+)$`), "--$1-$2"},
-	{regexp.MustCompile(`^spec\.(owner|parent|adjacency)$`), "--$1"},
-	{regexp.MustCompile(`^set(\.ledgers(\[\d+\])?)?$`), "NAME"},
-	{regexp.MustCompile(`^set\.range\.prefix$`), "--prefix"},
-	{regexp.MustCompile(`^set\.range\.first$`), "--from"},
-	{regexp.MustCompile(`^set\.range\.last$`), "--to"},
-	{regexp.MustCompile(`^min_share$`), "--min-share"},
-	{regexp.MustCompile(`^positions(\[\d+\])?$`), "--at"},
-	{regexp.MustCompile(`^start_(position|time)$`), "--from"},
-	{regexp.MustCompile(`^end_(position|time)$`), "--to"},
-	{regexp.MustCompile(`^times(\[\d+\])?$`), "--time"},
-	{regexp.MustCompile(`^points$`), "--points"},
-	{regexp.MustCompile(`^label_key$`), "--label"},
-	{regexp.MustCompile(`^flags\[\d+\]$`), "--flag"},
-	{regexp.MustCompile(`^acknowledge\.warning$`), "WARNING"},
-	{regexp.MustCompile(`^(acknowledge|free|refund|raise|reconcile|release)\.reason$`), "--reason"},
 }

@@ -43,15 +43,18 @@ type given struct {
 	before int // how many arguments that are no flags stand before it
 }
 
-// AddFlags adds the flags to c. A flag of the same name that c has already is shared: after
+// AddFlags adds the flags to c, if the line may name c. A flag of the same name that c has already is shared: after
 // a mechanism with such a parameter it is the mechanism's, elsewhere it stays the command's.
-func AddFlags(c *cobra.Command) *Flags {
+func AddFlags(p *cli.Program, c *cobra.Command) *Flags {
 	f := &Flags{command: c, own: map[string]pflag.Value{}}
-	add := func(name, kind, text, usage string) {
+	if !p.Names(c) {
+		return f
+	}
+	add := func(name, kind, text string, usage func(name string) string) {
 		flag := c.Flags().Lookup(spelling.Dashed(name))
 		if flag == nil {
 			flag = c.Flags().VarPF(&value{flags: f, name: name, kind: kind, text: text},
-				spelling.Dashed(name), "", usage)
+				spelling.Dashed(name), "", usage(name))
 			flag.Annotations = map[string][]string{
 				cli.Unlisted: {`and those of mechanisms, which "accountctl mechanisms" lists`}}
 		} else if _, seen := flag.Value.(*value); !seen { // otherwise it is of another kind too
@@ -66,11 +69,11 @@ func AddFlags(c *cobra.Command) *Flags {
 	for _, kind := range allKinds() {
 		if described(kind) || kind.Name() == samplingKind {
 			for _, p := range parameters(kind) {
-				add(string(p.Name()), typeOf(p), "", parameterHelp(string(p.Name())))
+				add(string(p.Name()), typeOf(p), "", parameterHelp)
 			}
 		}
 	}
-	add(count, "uint32", "1", "how often the mechanism is applied")
+	add(count, "uint32", "1", func(string) string { return "how often the mechanism is applied" })
 	return f
 }
 

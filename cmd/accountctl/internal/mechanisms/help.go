@@ -105,7 +105,7 @@ func Table() string {
 // FlagHelp says what each flag of the mechanisms means.
 func FlagHelp() string {
 	c := &cobra.Command{}
-	AddFlags(c)
+	AddFlags(&cli.Program{}, c)
 	c.Flags().VisitAll(func(f *pflag.Flag) { f.Annotations = nil }) // this is where they are listed
 	return cli.FlagText(c.Flags())
 }
