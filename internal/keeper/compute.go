@@ -2,19 +2,51 @@ package keeper
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
-	"github.com/dpaccountant/accountant/internal/keeper/brief"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
 )
 
-// ErrLate means that something which a request needs before it can be decided was not computed in
-// time. Nothing was written.
-var ErrLate = brief.ErrLate
+// briefly is how long a computation may take before it has to take turns with others. Most requests
+// need far less.
+const briefly = 5 * time.Millisecond
 
-// compute runs f, which computes something that a write needs: see brief.Compute.
+// compute runs f, which computes something that a write needs before it can be decided. This takes
+// the caller's time and not the ledger's: other requests to the ledger are decided meanwhile. When stop reports true,
+// f must return an error; it may then be called a second time, from its beginning. The argument what
+// names the computation in errors. A computation that is not brief is run by Config.Compute, if that is given.
 func (k *Keeper) compute(ctx context.Context, what string, f func(stop func() bool) error) error {
-	return brief.Compute(ctx, k.config.Compute, what, f)
+	start, over := time.Now(), false
+	err := f(func() bool {
+		over = over || time.Since(start) > briefly
+		return over
+	})
+	if !over {
+		return err
+	}
+	over = false
+	if inTurns := k.config.Compute; inTurns != nil {
+		err = inTurns(ctx, func(stop func() bool) error {
+			stopped := false
+			err := f(func() bool { stopped = stopped || stop(); return stopped })
+			if err != nil && stopped {
+				err = fmt.Errorf("%w: %s", ErrLate, what)
+			}
+			return err
+		})
+	} else {
+		err = f(func() bool { over = over || ctx.Err() != nil; return over })
+		if err != nil && over {
+			err = ctx.Err()
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %s", ErrLate, what)
+	}
+	return err
 }
 
 // resolve computes what the budgets of a spec allow (see ledger.Resolve).
@@ -31,22 +63,6 @@ func (k *Keeper) resolve(ctx context.Context, s interface {
 		r = found
 	}
 	return r, err
-}
-
-// price finds the costs of mechanisms that are new in the ledger, before the request enters the queue.
-// This can take long, and if it were part of the decision, all other requests would wait for it.
-func (k *Keeper) price(ctx context.Context, q *queue, r *ledger.Request) error {
-	details := r.Action.Details()
-	if !details.Spends() {
-		return nil
-	}
-	var p *budget.Prices
-	if q.read(ctx, func(s *ledger.State) { p = s.Unpriced(details) }) != nil {
-		return ctx.Err() // of what else was wrong the decision tells
-	}
-	found, err := k.find(ctx, p)
-	r.Prices = found
-	return err
 }
 
 // find computes the costs that p lists and returns p. If p is nil, there is nothing to compute.
@@ -66,4 +82,26 @@ func (k *Keeper) find(ctx context.Context, p *budget.Prices) (*budget.Prices, er
 		return nil, err
 	}
 	return p, nil
+}
+
+// pauses returns two functions for the reading of a ledger: stop, which the reading calls now and then
+// and which pauses a reading that takes long, and done, which is called at its end. stop reports whether
+// closed does. The pauses are those of long, if it is given.
+func pauses(long func() (pause, done func()), closed func() bool) (stop func() bool, done func()) {
+	began := time.Now()
+	var pause, end func()
+	stop = func() bool {
+		if pause == nil && long != nil && time.Since(began) > briefly {
+			pause, end = long()
+		}
+		if pause != nil {
+			pause()
+		}
+		return closed()
+	}
+	return stop, func() {
+		if end != nil {
+			end()
+		}
+	}
 }

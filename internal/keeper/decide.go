@@ -4,35 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/dpaccountant/accountant/internal/keeper/rivals"
+	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// verdict is the outcome of deciding an item, before the batch is written.
-type verdict struct {
-	kind     verdictKind
-	entry    int    // of answered: the entry whose receipt it gets, −1 for none
-	replayed bool   // of answered: by a duplicate of that entry
-	result   Result // of settled
-	err      error
-}
-
-type verdictKind uint8
-
-const (
-	// answered means that the verdict holds if the batch is committed.
-	answered verdictKind = iota
-	// settled means that the verdict follows from the committed state and holds in any case.
-	settled
-	// dropped means that go-back-N drops the item without an answer.
-	dropped
-)
-
 // decide decides items in order, writes what was accepted and answers them.
-func (q *queue) decide(items []item) { rivals.UntilWritten(items, q.try, q.fail) }
+func (q *queue) decide(items []item) { fleet.UntilWritten(items, q.try, q.fail) }
 
 // fail answers items that could not be written.
 func (q *queue) fail(items []item, err error) { q.answer(items, nil, nil, err) }
@@ -40,8 +19,8 @@ func (q *queue) fail(items []item, err error) { q.answer(items, nil, nil, err) }
 // try decides items on the committed state, writes what was accepted and answers them; or returns why
 // nothing was written.
 func (q *queue) try(items []item) (err error) {
-	t := q.k.config.Batch.Begin(q.name, len(items))
-	defer func() { t.End(err) }()
+	t := q.k.config.Batch.begin(q.name, len(items))
+	defer func() { t.end(err) }()
 	q.attempt++
 	q.verdicts = q.verdicts[:0]
 	clear(q.begun)
@@ -65,10 +44,10 @@ func (q *queue) try(items []item) (err error) {
 	for i := range items {
 		q.verdicts = append(q.verdicts, q.judge(b, &items[i], now))
 		if c := items[i].call; c != nil {
-			t.Caller(c.origin)
+			t.caller(c.origin)
 		}
 	}
-	t.Decided(1, len(b.Entries()))
+	t.decided(1, len(b.Entries()))
 	if q.stale {
 		q.stale = false
 		q.lost()
@@ -130,7 +109,7 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 	}
 	switch {
 	case d.Outcome == ledger.Accepted:
-		if d.Entry < 0 && q.k.heads != nil { // an answer, which nothing compares later
+		if d.Entry < 0 && q.k.fleet != nil { // an answer, which nothing compares later
 			if err := q.compare(b, nil); err != nil {
 				return verdict{kind: settled, err: err}
 			}
@@ -174,43 +153,6 @@ func (q *queue) compare(b *ledger.Batch, refusal error) error {
 	return err
 }
 
-// readWriter reads from the store which sequence number a lane has reached.
-func (q *queue) readWriter(w *writer) error {
-	last, at, err := q.k.config.Store.Writer(q.name, w.key)
-	if err == nil {
-		w.epoch, w.attempt, w.last, w.at, w.first = q.epoch, q.attempt, last, at, receipt{}
-	}
-	return err
-}
-
-// requestPrefix begins the name of a lane that has one request under the user's own key.
-const requestPrefix = "request/"
-
-func reused(r ledger.Request) error {
-	if id, ok := strings.CutPrefix(r.Writer.Name, requestPrefix); ok { // the key of one charge: it has no next number
-		return fmt.Errorf("%w: request ID: %s; allowed: the first content again, or a new request ID",
-			ledger.ErrReused, id)
-	}
-	return fmt.Errorf("%w: sequence: %d of writer %s; allowed: the first content again, or the next number",
-		ledger.ErrReused, r.Sequence, r.Writer.Name)
-}
-
-// firstReceipt returns a committed entry's digest and receipt.
-func (q *queue) firstReceipt(b *ledger.Batch, w *writer, sequence uint64) (receipt, error) {
-	if w.first.Sequence == sequence {
-		return w.first, nil
-	}
-	record, err := q.k.config.Store.RecordOf(q.name, w.key, sequence)
-	if errors.Is(err, ledger.ErrNotFound) { // though its lane has come further
-		err = fmt.Errorf("%w: %s: no record of sequence %d of writer %s, which stands at %d",
-			ledger.ErrDamaged, q.name, sequence, w.key.Name, w.last)
-	}
-	if err != nil {
-		return receipt{}, err
-	}
-	return receipt{record.Entry.Digest, record.Receipt(b.StoreOf(record.Entry.Position), q.name)}, nil
-}
-
 // append writes a batch and makes it part of the state. If it is unknown whether the batch was written,
 // or if the state was not the newest, append forgets the state, and the next use reads it again.
 func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
@@ -237,29 +179,6 @@ func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
 	}
 	q.apply(b, all[0])
 	return all[0], nil
-}
-
-// apply makes a batch that was written part of the state.
-func (q *queue) apply(b *ledger.Batch, hashes []ledger.Hash) {
-	q.stateMu.Lock()
-	defer q.changes.Happened()
-	defer q.stateMu.Unlock()
-	entries := b.Entries()
-	last := len(entries) - 1
-	q.state.Apply(b, ledger.Head{Position: entries[last].Position, Hash: hashes[last]})
-	if ledger.IsDataset(q.name) {
-		q.k.caps.Store(q.name, q.state.ChargeCap())
-	}
-}
-
-// forget drops the state, so that the next use reads it again. The batch may have been written all the
-// same, so watchers are woken to look.
-func (q *queue) forget() {
-	defer q.changes.Happened()
-	q.stateMu.Lock()
-	defer q.stateMu.Unlock()
-	q.state = nil
-	q.epoch++
 }
 
 // answer gives every item its answer. Settled items get theirs in any case; the answers of the others
@@ -330,4 +249,59 @@ func (q *queue) answer(items []item, entries []ledger.Entry, hashes []ledger.Has
 	}
 	q.k.writers.drop(old)
 	q.k.release(q, pins)
+}
+
+// tries returns the lane's rejection within an attempt.
+func (l *Lane) tries(attempt uint64) *rejection {
+	if l.attempt != attempt {
+		l.attempt, l.tentative = attempt, l.rejected
+	}
+	return &l.tentative
+}
+
+// drops reports whether a request is dropped. A request that is not dropped is the refused one, sent
+// again.
+func (r *rejection) drops(sequence uint64) bool {
+	if *r != 0 && sequence > uint64(*r) {
+		return true
+	}
+	*r = 0
+	return false
+}
+
+func (r *rejection) reject(sequence uint64) { *r = rejection(sequence) }
+
+// answer takes in the answer to an item, or drops it.
+func (l *Lane) answer(it *item, drop bool, result Result, err error) {
+	l.decidedBytes += it.bytes
+	if drop || l.rejected.drops(it.request.Sequence) {
+		return
+	}
+	if err != nil {
+		l.rejected.reject(it.request.Sequence)
+	}
+	_, reserved := it.request.Action.(ledger.Reserve)
+	l.answers = append(l.answers, LaneResult{it.request.Sequence, result, err, reserved})
+}
+
+// publish makes a batch's answers visible and reports whether the lane became free. Its caller holds
+// mu.
+func (l *Lane) publish() bool {
+	l.undecided -= l.decided
+	l.bytes -= l.decidedBytes
+	if len(l.results) == 0 {
+		l.results = l.answers
+	} else {
+		l.results = append(l.results, l.answers...)
+	}
+	l.answers, l.decided, l.decidedBytes = nil, 0, 0
+	l.room.wake()
+	free := l.ended != nil && l.undecided == 0
+	if len(l.results) > 0 || free {
+		l.ready.wake()
+	}
+	if free {
+		l.w.stream = nil
+	}
+	return free
 }

@@ -9,11 +9,10 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// Expire charges what is left of every reservation whose time is over, by an entry
-// each, and returns when the next one's is; the zero time if there is none. The
-// daemon calls it from time to time. Time is the store's, where it has a Clock. A clock that is wrong makes entries
-// early or late, never a budget larger. Children that are closed are settled with their
-// parents, where Do has not come to it.
+// Expire charges what is left of every reservation whose time is over, by an entry each, and returns when the next
+// one's is; the zero time if there is none. The daemon calls it from time to time. Time is the store's, where it has a
+// fleet.Clock. A clock that is wrong makes entries early or late, never a budget larger. Children that are closed are
+// settled with their parents, where Do has not come to it.
 //
 // Each entry has a lane of its own, so that it is written once, however many
 // daemons try. Errors of one ledger do not keep it from the others.
@@ -60,12 +59,8 @@ func (k *Keeper) Expire(ctx context.Context) (next time.Time, err error) {
 
 // reserving returns the ledgers with open reservations, and sets the clock by which they end.
 func (k *Keeper) reserving() ([]string, error) {
-	if k.clock != nil {
-		ahead, err := k.clock.Ahead()
-		if err != nil {
-			return nil, err
-		}
-		k.ahead.Store(int64(ahead))
+	if err := k.fleet.SetClock(); err != nil {
+		return nil, err
 	}
 	return k.config.Store.Reserving()
 }

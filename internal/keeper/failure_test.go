@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/dpaccountant/accountant/internal/keeper/rivals"
+	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -127,11 +127,11 @@ func TestConflictsAreBounded(t *testing.T) {
 	k := newKeeper(t, Config{Store: s})
 	s.fault = func(int, ledger.Proposal) fault { return fault{err: ledger.ErrConflict} }
 	refuses(t, k, charge("w", 1, 1), ledger.ErrUnavailable)
-	if s.appends != rivals.MaxAttempts {
-		t.Errorf("appends: %d; want %d", s.appends, rivals.MaxAttempts)
+	if s.appends != fleet.MaxAttempts {
+		t.Errorf("appends: %d; want %d", s.appends, fleet.MaxAttempts)
 	}
 	s.fault = func(n int, _ ledger.Proposal) fault {
-		if n < 2*rivals.MaxAttempts {
+		if n < 2*fleet.MaxAttempts {
 			return fault{err: ledger.ErrConflict}
 		}
 		return fault{}

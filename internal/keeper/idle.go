@@ -2,13 +2,11 @@ package keeper
 
 import (
 	"context"
-	"sync"
 
-	"github.com/dpaccountant/accountant/internal/keeper/recent"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// Ledgers and writers that nobody uses stay in memory, up to a bound. The ledgers are listed here,
+// Ledgers and writers that nobody uses stay in memory, up to a bound. The ledgers are listed in Keeper.idle,
 // guarded by Keeper.mu; the writers have a list of their own.
 
 // usualSize is the size of a mechanism, in bytes, that is assumed where the number of mechanisms bounds
@@ -105,7 +103,7 @@ func (k *Keeper) unuse(dropped []*queue, q *queue, n int) []*queue {
 	default:
 		q.parts = max(q.state.Summary().Distinct, q.state.Bytes()/usualSize)
 		k.parts += q.parts
-		k.idle.Push(q)
+		k.idle.push(q)
 		for k.idle.Len() > 1 && (k.idle.Len() > k.config.MaxLedgers || k.parts > k.config.MaxMechanisms) {
 			old, _, _ := k.idle.RemoveOldest()
 			k.parts -= old.parts
@@ -114,7 +112,7 @@ func (k *Keeper) unuse(dropped []*queue, q *queue, n int) []*queue {
 		}
 	}
 	if k.pins == 0 {
-		k.drained.Wake()
+		k.drained.wake()
 	}
 	return dropped
 }
@@ -137,15 +135,8 @@ func (k *Keeper) leave() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.pins--; k.pins == 0 {
-		k.drained.Wake()
+		k.drained.wake()
 	}
-}
-
-// idleWriters are the writers of all ledgers that nobody uses.
-type idleWriters struct {
-	max  int
-	mu   sync.Mutex
-	list recent.List[*writer]
 }
 
 // add takes in w and returns the writer that must make room for it, if any. Its
@@ -153,7 +144,7 @@ type idleWriters struct {
 func (i *idleWriters) add(w *writer) *writer {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.list.Push(w)
+	i.list.push(w)
 	if i.list.Len() <= i.max {
 		return nil
 	}

@@ -5,42 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/dpaccountant/accountant/internal/keeper/signals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
-
-// Lane is an open stream of one writer's requests. One goroutine may Send (or
-// Reject) while another Receives; Close may be called from anywhere.
-//
-// After a request is answered with an error the lane drops requests, without an
-// answer, until that sequence number (or a smaller one) comes again: go-back-N.
-type Lane struct {
-	w *writer
-
-	// queue.mu guards these fields.
-	ended     error // what Receive says in the end; nil while open
-	undecided int   // requests in the queue
-	bytes     int   // and their approximate bytes
-	results   []LaneResult
-	room      signals.Signal // there may be room to send
-	ready     signals.Signal // there are results, or the lane has ended
-
-	// Only the deciding goroutine uses these fields.
-	rejected     rejection    // as answered
-	tentative    rejection    // within one attempt to decide a batch
-	attempt      uint64       // that attempt
-	answers      []LaneResult // to be published together
-	decided      int          // requests of the lane in this batch
-	decidedBytes int
-}
-
-// LaneResult answers one request of a Lane.
-type LaneResult struct {
-	Sequence uint64
-	Result
-	Err      error // as of Keeper.Do, or as given to Reject
-	Reserved bool  // a ledger.Reserve, whose receipt names the reservation
-}
 
 // Open opens a stream and returns the last sequence number that is committed in its lane. An older
 // stream of the lane is ended: it takes no more requests, those in its queue are decided, and then the
@@ -72,7 +38,7 @@ func (q *queue) open(ctx context.Context, key ledger.Writer) (*Lane, error) {
 	w.openers++
 	w.ticket++
 	ticket := w.ticket
-	w.freed.Wake() // older openers give up
+	w.freed.wake() // older openers give up
 	var l *Lane
 	var err error
 	for {
@@ -90,7 +56,7 @@ func (q *queue) open(ctx context.Context, key ledger.Writer) (*Lane, error) {
 			defer q.k.release(q, 1)
 			break
 		}
-		freed := w.freed.Wait()
+		freed := w.freed.wait()
 		q.mu.Unlock()
 		select {
 		case <-freed:
@@ -121,8 +87,8 @@ func (q *queue) open(ctx context.Context, key ledger.Writer) (*Lane, error) {
 func (l *Lane) end(reason error) bool {
 	if l.ended == nil {
 		l.ended = reason
-		l.room.Wake()
-		l.ready.Wake()
+		l.room.wake()
+		l.ready.wake()
 	}
 	return l.undecided == 0
 }
@@ -132,7 +98,7 @@ func (q *queue) endStreams(reason error) {
 	var lanes []*Lane
 	q.mu.Lock()
 	for _, w := range q.writers {
-		w.freed.Wake()
+		w.freed.wake()
 		if w.stream != nil {
 			lanes = append(lanes, w.stream)
 		}
@@ -177,7 +143,7 @@ func (l *Lane) send(ctx context.Context, it item) error {
 			(l.undecided == 0 || l.bytes+it.bytes <= q.k.config.WindowBytes) {
 			break
 		}
-		room := l.room.Wait()
+		room := l.room.wait()
 		q.mu.Unlock()
 		select {
 		case <-room:
@@ -206,7 +172,7 @@ func (l *Lane) Receive(ctx context.Context) ([]LaneResult, error) {
 	for {
 		if results := l.results; len(results) > 0 {
 			l.results = nil
-			l.room.Wake()
+			l.room.wake()
 			q.mu.Unlock()
 			return results, nil
 		}
@@ -215,7 +181,7 @@ func (l *Lane) Receive(ctx context.Context) ([]LaneResult, error) {
 			q.mu.Unlock()
 			return nil, err
 		}
-		ready := l.ready.Wait()
+		ready := l.ready.wait()
 		q.mu.Unlock()
 		select {
 		case <-ready:
@@ -247,61 +213,3 @@ func (l *Lane) finish(reason error) {
 		q.k.release(q, 1)
 	}
 }
-
-// answer takes in the answer to an item, or drops it.
-func (l *Lane) answer(it *item, drop bool, result Result, err error) {
-	l.decidedBytes += it.bytes
-	if drop || l.rejected.drops(it.request.Sequence) {
-		return
-	}
-	if err != nil {
-		l.rejected.reject(it.request.Sequence)
-	}
-	_, reserved := it.request.Action.(ledger.Reserve)
-	l.answers = append(l.answers, LaneResult{it.request.Sequence, result, err, reserved})
-}
-
-// publish makes a batch's answers visible and reports whether the lane became free. Its caller holds
-// mu.
-func (l *Lane) publish() bool {
-	l.undecided -= l.decided
-	l.bytes -= l.decidedBytes
-	if len(l.results) == 0 {
-		l.results = l.answers
-	} else {
-		l.results = append(l.results, l.answers...)
-	}
-	l.answers, l.decided, l.decidedBytes = nil, 0, 0
-	l.room.Wake()
-	free := l.ended != nil && l.undecided == 0
-	if len(l.results) > 0 || free {
-		l.ready.Wake()
-	}
-	if free {
-		l.w.stream = nil
-	}
-	return free
-}
-
-// tries returns the lane's rejection within an attempt.
-func (l *Lane) tries(attempt uint64) *rejection {
-	if l.attempt != attempt {
-		l.attempt, l.tentative = attempt, l.rejected
-	}
-	return &l.tentative
-}
-
-// rejection is the sequence number that a lane waits for after a refusal, or 0 if it waits for none.
-type rejection uint64
-
-// drops reports whether a request is dropped. A request that is not dropped is the refused one, sent
-// again.
-func (r *rejection) drops(sequence uint64) bool {
-	if *r != 0 && sequence > uint64(*r) {
-		return true
-	}
-	*r = 0
-	return false
-}
-
-func (r *rejection) reject(sequence uint64) { *r = rejection(sequence) }

@@ -4,17 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dpaccountant/accountant/internal/keeper/brief"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
-
-// loading is one reading of a ledger from the store. All calls that need the ledger meanwhile wait for
-// the same reading, each no longer than its own time allows. The reading goes on when no call waits any
-// more, so that a ledger that takes long to read is there when somebody asks for it again.
-type loading struct {
-	done chan struct{} // closed at the end
-	err  error         // then
-}
 
 // read calls f with the committed state, and reads the state from the store first if it is not in
 // memory. The caller has a pin on the queue.
@@ -82,10 +73,29 @@ func (q *queue) fetch(l *loading) {
 		l.err = err
 		return
 	}
-	stop, done := brief.Pauses(q.k.config.LongRead, q.k.closed.Load)
+	stop, done := pauses(q.k.config.LongRead, q.k.closed.Load)
 	defer done()
 	var ok bool
 	if state, ok = ledger.NewStateWithin(snapshot, tail, stop); !ok {
 		l.err = errClosed
 	}
+}
+
+// read calls f with the state that is in memory, which other daemons may have moved past. What is decided on
+// it is compared with the store when it is written.
+func (k *Keeper) read(ctx context.Context, name string, f func(*ledger.State)) error {
+	q, err := k.acquire(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer k.release(q, 1)
+	return q.read(ctx, f)
+}
+
+// reading reads the committed state of one ledger.
+type reading = func(ctx context.Context, f func(*ledger.State)) error
+
+// reading reads the ledger with this name.
+func (k *Keeper) reading(name string) reading {
+	return func(ctx context.Context, f func(*ledger.State)) error { return k.read(ctx, name, f) }
 }

@@ -2,9 +2,8 @@ package keeper
 
 import (
 	"context"
-	"errors"
 
-	"github.com/dpaccountant/accountant/internal/keeper/refunds"
+	"github.com/dpaccountant/accountant/internal/keeper/lookup"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -32,17 +31,6 @@ func (k *Keeper) prepare(ctx context.Context, q *queue, r *ledger.Request) error
 	return nil
 }
 
-// written reports whether the store has a request. Another daemon may write it at any moment, for a client that has
-// sent it to both, and what that changes may be why it is refused here. So whoever refuses a request without
-// asking its lane asks this again, and last: nobody is told of a refusal who was charged before.
-func (k *Keeper) written(name string, r *ledger.Request) (bool, error) {
-	last, _, err := k.config.Store.Writer(name, r.Writer)
-	if errors.Is(err, ledger.ErrNotFound) { // a journal that is not there yet
-		return false, nil
-	}
-	return err == nil && r.Sequence > 0 && r.Sequence <= last, err
-}
-
 // sources are where a request's action finds what it needs.
 type sources struct {
 	ctx    context.Context
@@ -66,5 +54,5 @@ func (s *sources) Resolve(v ledger.Raise) (to ledger.Resolution, err error) {
 
 // ChargedBy implements ledger.Sources.
 func (s *sources) ChargedBy(position uint64) ([]mechanism.Event, error) {
-	return refunds.Charged(s.ctx, s.keeper.config.Store, s.queue.name, position)
+	return lookup.Charged(s.ctx, s.keeper.config.Store, s.queue.name, position)
 }

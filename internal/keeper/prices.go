@@ -3,15 +3,52 @@ package keeper
 import (
 	"context"
 
-	"github.com/dpaccountant/accountant/internal/keeper/lineage"
-	"github.com/dpaccountant/accountant/internal/keeper/lists"
+	"github.com/dpaccountant/accountant/internal/keeper/lookup"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
+	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
-// reading reads the committed state of one ledger.
-type reading = func(ctx context.Context, f func(*ledger.State)) error
+// price finds the costs of mechanisms that are new in the ledger, before the request enters the queue.
+// This can take long, and if it were part of the decision, all other requests would wait for it.
+func (k *Keeper) price(ctx context.Context, q *queue, r *ledger.Request) error {
+	details := r.Action.Details()
+	if !details.Spends() {
+		return nil
+	}
+	var p *budget.Prices
+	if q.read(ctx, func(s *ledger.State) { p = s.Unpriced(details) }) != nil {
+		return ctx.Err() // of what else was wrong the decision tells
+	}
+	found, err := k.find(ctx, p)
+	r.Prices = found
+	return err
+}
+
+// capOf returns the cap of one charge to a ledger with this parent, at any depth below a
+// dataset; nil where there is none. An error says that the newest cap is not known.
+func (k *Keeper) capOf(ctx context.Context, parent string) (*dataset.ChargeCap, error) {
+	for parent != "" && !ledger.IsDataset(parent) {
+		if k.read(ctx, parent, func(s *ledger.State) { parent = s.Parent() }) != nil {
+			return nil, nil // what is wrong with the parent does not keep its children from going on
+		}
+	}
+	if parent == "" {
+		return nil, nil
+	}
+	if k.fleet != nil { // another daemon may have changed the cap; the dataset's queue may wait for the caller's
+		return k.fleet.CapOf(ctx, parent)
+	}
+	known, ok := k.caps.Load(parent)
+	if !ok {
+		err := k.read(ctx, parent, func(s *ledger.State) { known, _ = k.caps.LoadOrStore(parent, s.ChargeCap()) })
+		if err != nil {
+			return nil, nil
+		}
+	}
+	return known.(*dataset.ChargeCap), nil
+}
 
 // priceShares finds what shares cost of the limits of the ledger above, before anything is held or locked: whoever
 // needs a ledger that the decision holds would wait for the prices as well. read reads the ledger above, and taken
@@ -49,7 +86,7 @@ func (k *Keeper) priceChild(ctx context.Context, above string, spec ledger.Spec,
 // priceAdopted finds what the shares of the ledgers that a dataset adopts cost of its limits. fresh is the dataset's
 // record if it has a budget of its own.
 func (k *Keeper) priceAdopted(ctx context.Context, g *ledger.Genesis, fresh *ledger.State) (*budget.Prices, error) {
-	if lineage.Join(ctx, k.config.Store, k.View, &g.Spec) != nil {
+	if lookup.Join(ctx, k.config.Store, k.View, &g.Spec) != nil {
 		return nil, ctx.Err() // the decision says what is wrong
 	}
 	read := func(_ context.Context, f func(*ledger.State)) error { f(fresh); return nil }
@@ -57,7 +94,7 @@ func (k *Keeper) priceAdopted(ctx context.Context, g *ledger.Genesis, fresh *led
 		read = k.reading(of)
 	}
 	return k.priceShares(ctx, read, func(dataset ledger.View) (all []ledger.Reserve, _ error) {
-		names, _, err := lists.Family(ctx, k.config.Store, g.Spec.Name)
+		names, _, err := lookup.Family(ctx, k.config.Store, g.Spec.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -74,9 +111,4 @@ func (k *Keeper) priceAdopted(ctx context.Context, g *ledger.Genesis, fresh *led
 		}
 		return all, nil
 	})
-}
-
-// reading reads the ledger with this name.
-func (k *Keeper) reading(name string) reading {
-	return func(ctx context.Context, f func(*ledger.State)) error { return k.read(ctx, name, f) }
 }

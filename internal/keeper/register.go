@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpaccountant/accountant/internal/keeper/lineage"
-	"github.com/dpaccountant/accountant/internal/keeper/lists"
-	"github.com/dpaccountant/accountant/internal/keeper/rivals"
-	"github.com/dpaccountant/accountant/internal/keeper/setlanes"
+	"github.com/dpaccountant/accountant/internal/keeper/fleet"
+	"github.com/dpaccountant/accountant/internal/keeper/lookup"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
+	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
@@ -60,14 +59,14 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 	if err != nil {
 		return sum, false, nil, err
 	}
-	overlap := &setlanes.Overlap{}
+	overlap := &lookup.Overlap{}
 	k.registering.Lock()
 	defer k.registering.Unlock()
-	err = rivals.Until(func() (err error) {
+	err = fleet.Until(func() (err error) {
 		if sum, err = k.registered(g); !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
-		if err = lineage.Join(ctx, k.config.Store, k.View, &g.Spec); err == nil {
+		if err = lookup.Join(ctx, k.config.Store, k.View, &g.Spec); err == nil {
 			adopted, err = k.adopt(ctx, r, fresh, prices, overlap)
 		}
 		created = err == nil
@@ -84,7 +83,7 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 // registered finds the dataset that is there under the name: ledger.ErrNotFound if there
 // is none, and ErrExists where its spec is another.
 func (k *Keeper) registered(g *ledger.Genesis) (ledger.Summary, error) {
-	sum, err := lists.Summary(k.config.Store, g.Spec.Name)
+	sum, err := lookup.Summary(k.config.Store, g.Spec.Name)
 	if err != nil {
 		return ledger.Summary{}, err
 	}
@@ -99,9 +98,9 @@ func (k *Keeper) registered(g *ledger.Genesis) (ledger.Summary, error) {
 
 // adopt makes the dataset with the shares of the ledgers that are there. The ledgers below them are held, too.
 func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State, prices *budget.Prices,
-	overlap *setlanes.Overlap) ([]string, error) {
+	overlap *lookup.Overlap) ([]string, error) {
 	spec := r.Genesis.Spec
-	names, below, err := lists.Family(ctx, k.config.Store, spec.Name)
+	names, below, err := lookup.Family(ctx, k.config.Store, spec.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -249,4 +248,42 @@ func (a *adoption) refusal(id string, n int) error {
 	return fmt.Errorf("%w: dataset %q was not registered and nothing was changed: %d of the %d ledgers that carry its "+
 		"identifier cannot come under its budget: %s%s", ledger.ErrDataset, id, len(a.wrong), n,
 		strings.Join(texts, "; "), more)
+}
+
+// charged refuses to put ledgers under one budget of which two were charged in each by one set. The ledgers are all
+// that carry the dataset's identifier, and all that its budget pays for already if it is another dataset's.
+func (k *Keeper) charged(ctx context.Context, overlap *lookup.Overlap, spec ledger.Spec, family []string) error {
+	payer, names := spec.Dataset.BudgetOf, family
+	if payer != "" {
+		of, err := lookup.OfBudget(ctx, k.config.Store, payer)
+		if err != nil {
+			return err
+		}
+		names = slices.Concat(names, of)
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := overlap.Read(k.config.Store, name); err != nil {
+			return fmt.Errorf("ledger %s: %w", name, err)
+		}
+	}
+	n := len(overlap.Pairs)
+	if n == 0 {
+		return nil
+	}
+	var texts []string
+	for _, p := range overlap.Pairs[:min(n, maxWrong)] {
+		texts = append(texts, fmt.Sprintf("ledgers %s and %s (%s, position %d)", p.Ledgers[0], p.Ledgers[1],
+			journals.Name(p.Journal), p.Position))
+	}
+	if n > maxWrong {
+		texts = append(texts, fmt.Sprintf("and %d more", n-maxWrong))
+	}
+	return fmt.Errorf("%w: dataset %q was not registered and nothing was changed: ledgers that would share its budget "+
+		"were charged together with a sensitivity in each: %s; a budget would pay for each ledger alone, and somebody "+
+		"with rows in several of them loses more; allowed: to register the data under another identifier with a "+
+		"smaller budget, and to name these ledgers in its reason why it is independent (accountctl query NAMES "+
+		"--delta D says what they cost together)", ledger.ErrDataset, spec.DatasetID, strings.Join(texts, "; "))
 }

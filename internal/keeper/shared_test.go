@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
@@ -285,7 +286,7 @@ func TestLedgersOfUnregisteredDatasets(t *testing.T) {
 }
 
 // silent tells of no changes.
-type silent struct{ Shared }
+type silent struct{ fleet.Shared }
 
 func (silent) Changes(func(...string)) (stop func()) { return func() {} }
 
@@ -311,7 +312,7 @@ func TestNoOldAnswers(t *testing.T) {
 
 // hanging answers nothing until the store is there again.
 type hanging struct {
-	Shared
+	fleet.Shared
 	back chan struct{}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
@@ -18,77 +17,6 @@ import (
 type held struct {
 	q     *queue
 	batch *ledger.Batch // on top of the committed state
-}
-
-// claim waits until several queues stand still. All of its marks are placed at once, so the marks of any
-// two claims are in the same order in every queue that has both: nobody waits in a circle, in whatever
-// order the ledgers were named.
-type claim struct {
-	left    atomic.Int32  // queues that it waits for, and one more while it is placed
-	reached chan struct{} // closed when all of them stand still
-}
-
-// arrived notes that one more queue stands still.
-func (c *claim) arrived() {
-	if c.left.Add(-1) == 0 {
-		close(c.reached)
-	}
-}
-
-// place claims queues, which the caller has pinned. Each stands still once the batch that it decides now
-// is written: it goes before the requests that wait. Its caller holds Keeper.placing.
-func place(queues []*queue) *claim {
-	c := &claim{reached: make(chan struct{})}
-	c.left.Store(int32(len(queues)) + 1)
-	for _, q := range queues {
-		q.mu.Lock()
-		q.claims = append(q.claims, c)
-		if !q.running {
-			q.pass()
-		}
-		q.mu.Unlock()
-	}
-	c.arrived()
-	return c
-}
-
-// pass hands a queue that nobody decides to whom it is due: to a claim, to the deciding goroutine, or to
-// nobody. After a claim the queue decides a batch of its own before the next one, if one waits, so that
-// neither starves the other. Its caller holds mu.
-func (q *queue) pass() {
-	switch {
-	case q.claimed():
-		q.running = true
-		q.yield()
-	case len(q.batches) > 0:
-		q.running = true
-		q.k.start(q)
-	default:
-		q.rewind()
-	}
-}
-
-// claimed reports whether the queue's next holder is a claim. Its caller holds mu.
-func (q *queue) claimed() bool { return len(q.claims) > 0 && (!q.owes || len(q.batches) == 0) }
-
-// yield gives the queue to the first claim. Its caller holds mu.
-func (q *queue) yield() {
-	c := q.claims[0]
-	q.claims = q.claims[1:]
-	q.held = true
-	c.arrived()
-}
-
-// letGo lets queues go on, and takes back their pins.
-func (k *Keeper) letGo(queues []*queue) {
-	for _, q := range queues {
-		q.mu.Lock()
-		q.held, q.owes = false, true
-		q.pass()
-		q.mu.Unlock()
-	}
-	k.releaseAll(queues)
-	k.sets.poke()
 }
 
 // hold waits until the batches that are being decided in ledgers are written. Their queues then stand
@@ -189,8 +117,8 @@ func (k *Keeper) writeTogether(all []*held, created ...ledger.Proposal) error {
 		return err
 	}
 	for i, h := range all {
+		h.q.passed(h.batch.Entries()...)
 		h.q.apply(h.batch, hashes[i])
-		h.q.epoch++ // what lanes knew of themselves
 	}
 	return nil
 }

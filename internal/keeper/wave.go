@@ -3,10 +3,9 @@ package keeper
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"time"
 
-	"github.com/dpaccountant/accountant/internal/keeper/rivals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
@@ -33,62 +32,83 @@ type member struct {
 	hashes  []ledger.Hash   // of the entries that were written
 }
 
-// coordinate decides waves until no call waits.
-func (s *sets) coordinate() {
-	var took time.Duration // by the last wave
-	for answered := 0; ; {
-		s.gather(answered, took)
-		calls, queues, c := s.next()
-		if len(calls) == 0 {
-			return
-		}
-		began := time.Now()
-		<-c.reached
-		w := &wave{k: s.k}
-		rivals.UntilWritten(calls, w.try, w.fail)
-		s.k.letGo(queues) // with a pin of each queue; the calls' other pins follow
-		pinned := map[*queue]bool{}
-		for _, call := range calls {
-			rest := slices.DeleteFunc(call.queues, func(q *queue) bool {
-				again := pinned[q]
-				pinned[q] = true
-				return !again
-			})
-			s.k.releaseAll(rest)
-			s.give(call.Writer)
-			close(call.done)
-		}
-		answered, took = len(calls), time.Since(began)
+// bounded refuses a charge of what is on a sample of people to several ledgers of which this one has a budget or a
+// plan. To somebody who is known to be drawn, by rows in another ledger, it costs more than it was charged for.
+func bounded(spec *ledger.Spec, v ledger.Together) error {
+	if v.Contribution != ledger.PeopleDrawnInEach || v.AboutReservation() || len(v.Members) == 1 ||
+		spec.Policy == ledger.Descriptive {
+		return nil
 	}
+	return fmt.Errorf("%w: contribution: PEOPLE_DRAWN_IN_EACH, and ledger %s has a budget or a plan, which would not "+
+		"hold for somebody with rows in several ledgers, as samples have all of them or none; allowed: over all "+
+		"ledgers, rows drawn in each, the mechanism without the sample, or ledgers without a budget", ledger.ErrSet,
+		spec.Name)
 }
 
-// stragglers is how long a wave waits for callers at most.
-const stragglers = 5 * time.Millisecond
-
-// gather waits for the callers that were just answered to come back, while other calls wait, too. Callers that
-// charge one set after the other then share a wave with those that wait, and its commit, instead of taking
-// turns with them. It takes no longer than the last wave, which they would wait for otherwise.
-func (s *sets) gather(answered int, took time.Duration) {
-	s.mu.Lock()
-	expected := s.calls + answered
-	s.mu.Unlock()
-	var late <-chan time.Time
-	for {
-		s.mu.Lock()
-		came, enough := s.came.Wait(), s.calls >= expected || s.members >= waveMembers
-		s.mu.Unlock()
-		if enough {
-			return
-		}
-		if late == nil {
-			late = time.After(min(took, stragglers))
-		}
-		select {
-		case <-came:
-		case <-late:
-			return
+// alone adds a ledger with those above it to a family, unless one of them is in it.
+func (k *Keeper) alone(name, parent string, family map[string]string) error {
+	chain, datasetID := []string{name}, ""
+	for parent != "" {
+		chain = append(chain, parent)
+		err := k.read(context.Background(), parent, func(s *ledger.State) {
+			parent, datasetID = s.Parent(), s.Spec().DatasetID
+		})
+		if err != nil {
+			return err
 		}
 	}
+	top := chain[len(chain)-1]
+	if k.fleet != nil && len(chain) > 1 && datasetID != "" && !ledger.IsDataset(top) {
+		// Another daemon may register the dataset at this moment, which changes only the topmost ledger.
+		return fmt.Errorf("%w: contribution: a sensitivity in each ledger, but ledger %s is under %s, whose dataset "+
+			"%q is not registered; allowed: to register it first (accountctl dataset create), or over all ledgers",
+			ledger.ErrSet, name, top, datasetID)
+	}
+	for _, at := range chain {
+		if other, shared := family[at]; shared {
+			return fmt.Errorf("%w: contribution: a sensitivity in each ledger, but %s pays for ledger %s, too; "+
+				"allowed: over all ledgers, or a charge to one of the two", ledger.ErrSet, at, other)
+		}
+	}
+	for _, at := range chain {
+		family[at] = name
+	}
+	return nil
+}
+
+// A budget that two ledgers spend pays twice for what was charged in each of them. To somebody who has rows in both
+// that release is one of a group of two, which costs more: docs/math/children.md §5.6.1. So no such charge is made to
+// ledgers that one budget pays for (apart), and no budget comes to pay for ledgers that have one (charged).
+
+// apart refuses members of a set in each of which a call charges what one budget pays for. All of them are held, so
+// none comes under another budget meanwhile.
+func (w *wave) apart(c *setCall) error {
+	v := c.Action.(ledger.Together)
+	if v.Contribution == ledger.OverAll || v.AboutReservation() || len(c.members) < 2 {
+		return nil
+	}
+	refusal := &set.Refusal{}
+	family := map[string]string{} // by the names of members and of those above them: the member
+	for i, m := range c.members {
+		if h := w.held[c.queues[i]]; h.lost != nil {
+			continue // the member's own refusal follows
+		} else if err := w.k.alone(m.Ledger, h.parent, family); err != nil {
+			refusal.Refused = append(refusal.Refused, set.MemberRefusal{Ledger: m.Ledger, Err: err})
+		}
+	}
+	if len(refusal.Refused) == 0 {
+		return nil
+	}
+	refusal.Set = c.names()
+	return refusal
+}
+
+func (c *setCall) names() []string {
+	names := make([]string, len(c.members))
+	for i, m := range c.members {
+		names[i] = m.Ledger
+	}
+	return names
 }
 
 // try decides those of the calls that are not written yet, in order, writes what was accepted and sets their
@@ -111,17 +131,17 @@ func (w *wave) try(calls []*setCall) error {
 
 // decide decides the calls, writes what was accepted and sets their results; or returns why nothing was written.
 func (w *wave) decide() (err error) {
-	t := w.k.config.Batch.Begin(w.calls[0].queues[0].name, len(w.calls))
-	defer func() { t.End(err) }()
+	t := w.k.config.Batch.begin(w.calls[0].queues[0].name, len(w.calls))
+	defer func() { t.end(err) }()
 	if err := w.begin(); err != nil {
 		return err
 	}
 	for _, c := range w.calls {
 		c.result, c.err, c.at = SetResult{}, nil, 0
 		w.judge(c)
-		t.Caller(c.origin)
+		t.caller(c.origin)
 	}
-	t.Decided(len(w.order), w.entries())
+	t.decided(len(w.order), w.entries())
 	return w.write()
 }
 
@@ -260,12 +280,41 @@ func (w *wave) judge(c *setCall) {
 
 // keep and drop end what a member was asked: it is in its batch, or has left no trace there.
 func (m *member) keep() { m.batch.Keep() }
+
 func (m *member) drop() { m.batch.Drop() }
 
 // entry returns an entry of the batch.
 func (m *member) entry(position uint64) ledger.Entry {
 	entries := m.batch.Entries()
 	return entries[position-entries[0].Position]
+}
+
+// firstOfSet answers a duplicate with the first receipt.
+func (k *Keeper) firstOfSet(journal string, r ledger.Request) (SetResult, error) {
+	record, err := k.config.Store.RecordOf(journal, r.Writer, r.Sequence)
+	if err != nil {
+		return SetResult{}, err
+	}
+	if record.Entry.Digest != r.Digest {
+		return SetResult{}, reused(r)
+	}
+	v, ok := record.Entry.Action.(ledger.Together)
+	if !ok {
+		return SetResult{}, fmt.Errorf("%w: %s: entry %d is a %s", ledger.ErrDamaged, journal, record.Entry.Position,
+			record.Entry.Action.Kind())
+	}
+	result := SetResult{Result: Result{record.Receipt(k.storeID, journal), true}}
+	for _, m := range v.Members {
+		found, err := k.config.Store.Records(m.Ledger, m.Position, 1)
+		if err == nil && (len(found) == 0 || found[0].Entry.Position != m.Position) {
+			err = fmt.Errorf("%w: %s has no entry %d, which %s names", ledger.ErrDamaged, m.Ledger, m.Position, journal)
+		}
+		if err != nil {
+			return SetResult{}, err
+		}
+		result.Members = append(result.Members, MemberResult{m.Ledger, m.Position, found[0].Hash})
+	}
+	return result, nil
 }
 
 // ask decides a call's entry in its journal, and leaves it to be kept or dropped. A duplicate gets its
@@ -295,7 +344,7 @@ func (w *wave) askMember(c *setCall, i int, part *ledger.SetPart) error {
 		return h.lost
 	}
 	writer := ledger.SetWriter(c.Writer.Principal)
-	lane, err := h.q.setLane(writer)
+	lane, err := h.q.laneOf(writer)
 	if err != nil {
 		return err
 	}
@@ -394,7 +443,7 @@ func (w *wave) write() error {
 	if err != nil {
 		switch {
 		case errors.Is(err, ledger.ErrTooLarge), errors.Is(err, ledger.ErrUnavailable):
-		case errors.Is(err, ledger.ErrConflict) && w.k.heads != nil: // begin reads what others have written
+		case errors.Is(err, ledger.ErrConflict) && w.k.fleet != nil: // begin reads what others have written
 		default:
 			for _, m := range written {
 				m.q.forget()
@@ -404,9 +453,7 @@ func (w *wave) write() error {
 	}
 	for i, m := range written {
 		m.hashes = hashes[i]
-		for _, e := range m.batch.Entries() {
-			m.q.setLanes.Put(m.q.epoch, e)
-		}
+		m.q.passed(m.batch.Entries()...)
 		if m.genesis != nil { // the store has completed it
 			m.q.forget()
 		} else {
@@ -431,17 +478,4 @@ func (w *wave) write() error {
 // hash returns the hash of an entry that was written.
 func (m *member) hash(position uint64) ledger.Hash {
 	return m.hashes[position-m.batch.Entries()[0].Position]
-}
-
-// setLane returns how far a lane of sets has come.
-func (q *queue) setLane(w ledger.Writer) (ledger.Lane, error) {
-	if at, ok := q.setLanes.At(q.epoch, w); ok {
-		return at, nil
-	}
-	sequence, position, err := q.k.config.Store.Writer(q.name, w)
-	at := ledger.Lane{Sequence: sequence, Position: position}
-	if err == nil {
-		q.setLanes.Keep(q.epoch, w, at)
-	}
-	return at, err
 }

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/keeper"
+	stores "github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
@@ -32,7 +32,7 @@ type heardOf struct {
 	followed chan struct{}
 }
 
-// Changes implements keeper.Shared. Without its own passing on, the store tells each second that anything may have
+// Changes implements stores.Shared. Without its own passing on, the store tells each second that anything may have
 // changed, which would hide a lost notification.
 func (h *heardOf) Changes(f func(names ...string)) (stop func()) {
 	return h.Store.Changes(func(names ...string) {
@@ -49,7 +49,7 @@ func (h *heardOf) Changes(f func(names ...string)) (stop func()) {
 	})
 }
 
-// Heads implements keeper.Shared. A reading of the newest policy begins with it.
+// Heads implements stores.Shared. A reading of the newest policy begins with it.
 func (h *heardOf) Heads(names []string) ([]ledger.Head, error) {
 	if !slices.Equal(names, []string{ledger.AccessLedger}) {
 		return h.Store.Heads(names)
@@ -88,7 +88,7 @@ func (h *heardOf) oneReading() <-chan struct{} {
 	return h.followed
 }
 
-var _ keeper.Shared = (*heardOf)(nil)
+var _ stores.Shared = (*heardOf)(nil)
 
 // openShared opens a daemon's handle on a database.
 func openShared(t *testing.T, url string) *postgres.Store {

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/keeper/fresh"
+	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/gate"
@@ -85,7 +85,7 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 		defer cancel()
 	}
 	if s.shared != nil {
-		ctx = fresh.Within(ctx)
+		ctx = fleet.Within(ctx)
 	}
 	answer, err := next(ctx, req)
 	c := callerOf(ctx)

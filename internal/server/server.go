@@ -28,6 +28,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -55,7 +56,7 @@ type Server struct {
 	config  Config
 	metrics *Metrics
 	keeper  *keeper.Keeper
-	shared  keeper.Shared // of a store that other daemons write to as well; otherwise nil
+	shared  fleet.Shared // of a store that other daemons write to as well; otherwise nil
 	expiry  *expiry
 	gate    *gate.Gate
 	grpc    *grpc.Server
@@ -92,7 +93,7 @@ func Start(config Config) (*Server, error) {
 	}
 	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer(), open: endpoint.NewConnections(),
 		inside: inside.New(), process: newProcessID()}
-	s.shared, _ = config.Store.(keeper.Shared)
+	s.shared, _ = config.Store.(fleet.Shared)
 	kept := &policies.Log{Store: config.Store, Shared: s.shared, Deadline: config.Deadline,
 		Created: s.metrics.ledgers.Inc, Again: func(position uint64) {
 			config.Logger.Warn("an access policy that was replaced is put in force again: the file may be an old copy",

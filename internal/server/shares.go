@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
 )
@@ -23,7 +24,7 @@ type budgetShares struct {
 
 	mu     sync.Mutex
 	keeper *keeper.Keeper // nil: nothing is read
-	shared keeper.Shared  // nil: nobody else writes
+	shared fleet.Shared   // nil: nobody else writes
 	most   int
 	shown  map[string]*shownShares // by name
 }
@@ -43,7 +44,7 @@ func newBudgetShares() *budgetShares {
 }
 
 // read makes it read balances from k, of at most most ledgers, and heads from shared unless that is nil.
-func (b *budgetShares) read(k *keeper.Keeper, shared keeper.Shared, most int) {
+func (b *budgetShares) read(k *keeper.Keeper, shared fleet.Shared, most int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.keeper, b.shared, b.most = k, shared, most

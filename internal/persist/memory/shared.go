@@ -15,7 +15,7 @@ func (s *Store) Beside(c Config) Shared {
 	return Shared{&Store{config: c, data: s.data}}
 }
 
-// Heads implements keeper.Shared.
+// Heads implements fleet.Shared.
 func (s Shared) Heads(names []string) ([]ledger.Head, error) {
 	s.data.mu.RLock()
 	defer s.data.mu.RUnlock()
@@ -31,7 +31,7 @@ func (s Shared) Heads(names []string) ([]ledger.Head, error) {
 	return heads, nil
 }
 
-// Changes implements keeper.Shared. It calls f for what other handles write.
+// Changes implements fleet.Shared. It calls f for what other handles write.
 func (s Shared) Changes(f func(names ...string)) (stop func()) {
 	s.data.watching.Lock()
 	defer s.data.watching.Unlock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -20,7 +21,7 @@ type Log struct {
 	Keeper *keeper.Keeper
 	Store  ledger.Store
 	// Shared is the Store if other daemons write to it as well; otherwise it is nil.
-	Shared keeper.Shared
+	Shared fleet.Shared
 	// Deadline bounds a call. Created is called when the policies' ledger was made.
 	Deadline time.Duration
 	Created  func()

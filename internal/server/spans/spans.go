@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 
-	"github.com/dpaccountant/accountant/internal/keeper/timing"
+	"github.com/dpaccountant/accountant/internal/keeper"
 )
 
 // Recorder records spans. A nil Recorder records nothing and costs nothing. It is safe for concurrent use.
@@ -50,14 +50,14 @@ func (r *Recorder) Options() []grpc.ServerOption {
 }
 
 // Batch returns what a keeper is to call after each batch; nil for a nil Recorder.
-func (r *Recorder) Batch() timing.Observer {
+func (r *Recorder) Batch() keeper.Observer {
 	if r == nil {
 		return nil
 	}
 	return r.batch
 }
 
-func (r *Recorder) batch(b timing.Batch) {
+func (r *Recorder) batch(b keeper.Batch) {
 	var links []trace.Link
 	for _, caller := range b.Callers {
 		if l := trace.LinkFromContext(caller); l.SpanContext.IsSampled() {

@@ -1,4 +1,4 @@
-package fresh
+package fleet
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func TestQuestionsShareAReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var readings [][]string
 		position := uint64(0)
-		h := New(func(names []string) ([]ledger.Head, error) {
+		h := NewHeads(func(names []string) ([]ledger.Head, error) {
 			readings = append(readings, slices.Clone(names))
 			position++
 			heads := slices.Repeat([]ledger.Head{at(position)}, len(names))
@@ -44,7 +44,7 @@ func TestQuestionsShareAReading(t *testing.T) {
 		if len(readings) != 2 || len(readings[1]) != 4 {
 			t.Errorf("readings: %v; want two, the second of 4 ledgers", readings)
 		}
-		if err := h.Wait(t.Context()); err != nil {
+		if err := h.wait(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -53,7 +53,7 @@ func TestQuestionsShareAReading(t *testing.T) {
 // Within one call a ledger's head is read once, and the caller is told so.
 func TestWithinOneCall(t *testing.T) {
 	n := uint64(0)
-	h := New(func(names []string) ([]ledger.Head, error) {
+	h := NewHeads(func(names []string) ([]ledger.Head, error) {
 		n++
 		return slices.Repeat([]ledger.Head{at(n)}, len(names)), nil
 	})
@@ -73,7 +73,7 @@ func TestWithinOneCall(t *testing.T) {
 // A damaged ledger affects nobody who asks about others at the same time.
 func TestDamagedLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := New(func(names []string) ([]ledger.Head, error) {
+		h := NewHeads(func(names []string) ([]ledger.Head, error) {
 			time.Sleep(time.Millisecond)
 			if slices.Contains(names, "bad") {
 				return nil, ledger.ErrDamaged
@@ -100,7 +100,7 @@ func TestReadingsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
 		var do func() ([]ledger.Head, error)
-		h := New(func([]string) ([]ledger.Head, error) { return do() })
+		h := NewHeads(func([]string) ([]ledger.Head, error) { return do() })
 		back := make(chan struct{})
 		do = func() ([]ledger.Head, error) { <-back; return []ledger.Head{at(1)}, nil }
 		for range 2 {

@@ -1,11 +1,9 @@
-// Package refunds reads in a ledger's entries what a refund gives back.
-package refunds
+package lookup
 
 import (
 	"context"
 	"fmt"
 
-	"github.com/dpaccountant/accountant/internal/keeper/lists"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -14,7 +12,7 @@ import (
 // or if it has charged nothing.
 func Charged(ctx context.Context, store ledger.Store, name string, position uint64) ([]mechanism.Event, error) {
 	const allowed = "the position of a charge, a commit or an expiry"
-	e, err := lists.Entry(store, name, position)
+	e, err := Entry(store, name, position)
 	if err != nil {
 		return nil, err
 	}

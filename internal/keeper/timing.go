@@ -1,5 +1,4 @@
-// Package timing notes how long requests that a keeper decides together take.
-package timing
+package keeper
 
 import (
 	"context"
@@ -25,44 +24,44 @@ const maxCallers = 8
 // Observer is called after each batch. It must be quick. A nil Observer costs nothing.
 type Observer func(Batch)
 
-// Origin returns ctx if the observer is to be told of the batch that the call will be in, otherwise nil.
-func (o Observer) Origin(ctx context.Context) context.Context {
+// origin returns ctx if the observer is to be told of the batch that the call will be in, otherwise nil.
+func (o Observer) origin(ctx context.Context) context.Context {
 	if o == nil {
 		return nil
 	}
 	return ctx
 }
 
-// Begin notes that a batch begins.
-func (o Observer) Begin(ledger string, requests int) *Timing {
+// begin notes that a batch begins.
+func (o Observer) begin(ledger string, requests int) *timing {
 	if o == nil {
 		return nil
 	}
-	return &Timing{Batch{Ledger: ledger, Ledgers: 1, Requests: requests, Began: time.Now()}, o}
+	return &timing{Batch{Ledger: ledger, Ledgers: 1, Requests: requests, Began: time.Now()}, o}
 }
 
-// Timing is a batch under way. A nil Timing notes nothing.
-type Timing struct {
+// timing is a batch under way. A nil timing notes nothing.
+type timing struct {
 	batch Batch
 	tell  Observer
 }
 
-// Caller notes a unary request's context, as Origin returned it.
-func (t *Timing) Caller(ctx context.Context) {
+// caller notes a unary request's context, as origin returned it.
+func (t *timing) caller(ctx context.Context) {
 	if t != nil && ctx != nil && len(t.batch.Callers) < maxCallers {
 		t.batch.Callers = append(t.batch.Callers, ctx)
 	}
 }
 
-// Decided notes that the batch is decided, and is to be written now if it has entries.
-func (t *Timing) Decided(ledgers, entries int) {
+// decided notes that the batch is decided, and is to be written now if it has entries.
+func (t *timing) decided(ledgers, entries int) {
 	if t != nil {
 		t.batch.Ledgers, t.batch.Entries, t.batch.Decided = ledgers, entries, time.Now()
 	}
 }
 
-// End tells the observer of the batch. The error says why nothing was written.
-func (t *Timing) End(err error) {
+// end tells the observer of the batch. The error says why nothing was written.
+func (t *timing) end(err error) {
 	if t == nil {
 		return
 	}

@@ -1,11 +1,9 @@
-// Package lineage says whose budget a dataset has, by the datasets that it is derived from.
-package lineage
+package lookup
 
 import (
 	"context"
 	"fmt"
 
-	"github.com/dpaccountant/accountant/internal/keeper/lists"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -18,7 +16,7 @@ func Join(ctx context.Context, store ledger.Store, view func(ctx context.Context
 		return fmt.Errorf("%w: %s", ledger.ErrDataset, fmt.Sprintf(format, args...))
 	}
 	for _, from := range d.DerivedFrom {
-		budget, err := lists.BudgetOf(store, from.ID)
+		budget, err := BudgetOf(store, from.ID)
 		switch {
 		case err != nil:
 			return err

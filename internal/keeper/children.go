@@ -7,18 +7,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dpaccountant/accountant/internal/keeper/lists"
-	"github.com/dpaccountant/accountant/internal/keeper/rivals"
+	"github.com/dpaccountant/accountant/internal/keeper/fleet"
+	"github.com/dpaccountant/accountant/internal/keeper/lookup"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
-	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
-
-// BudgetOf returns the name of the record whose budget ledgers with this dataset_id take: see lists.BudgetOf.
-func (k *Keeper) BudgetOf(datasetID string) (string, error) {
-	return lists.BudgetOf(k.config.Store, datasetID)
-}
 
 // createRoot makes a ledger that no other ledger pays for. Where its dataset is registered
 // it takes its share of that; and while it does, none is registered.
@@ -44,7 +38,7 @@ func (k *Keeper) createRoot(ctx context.Context, g ledger.Genesis, caller string
 		return ledger.Summary{}, false, fmt.Errorf("%w: parent: %s; allowed: none: the dataset_id says whose "+
 			"budget it is",
 			ledger.ErrDataset, g.Spec.Parent)
-	case k.heads != nil && g.Spec.DatasetID != "":
+	case k.fleet != nil && g.Spec.DatasetID != "":
 		// Another daemon may register the dataset at this moment, and has listed its ledgers already.
 		return ledger.Summary{}, false, fmt.Errorf("%w: dataset_id: %q is of no registered dataset, and where several "+
 			"daemons serve the ledgers it must be registered first: accountctl dataset create %s; allowed: that, or "+
@@ -63,7 +57,7 @@ func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller strin
 	if k.config.Digest == nil {
 		return ledger.Summary{}, false, errNoDigest
 	}
-	err = rivals.Until(func() (err error) {
+	err = fleet.Until(func() (err error) {
 		if sum, err = k.tryUnder(ctx, g, caller, prices); !errors.Is(err, ledger.ErrConflict) {
 			return err
 		}
@@ -97,7 +91,7 @@ func (k *Keeper) tryUnder(ctx context.Context, g ledger.Genesis, caller string,
 	if err := k.writeTogether(all, ledger.Proposal{Ledger: g.Spec.Name, Genesis: &g}); err != nil {
 		return ledger.Summary{}, err
 	}
-	return lists.Summary(k.config.Store, g.Spec.Name)
+	return lookup.Summary(k.config.Store, g.Spec.Name)
 }
 
 // allocation is the lane in which a new ledger's share is set aside.
@@ -105,6 +99,20 @@ func allocation(name string) string { return "request/allocate-" + token(name) +
 
 // token stands for a text in the name of a lane.
 func token(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+// A child ledger's share is set aside in its parent by the write that makes the child. It is given back or spent
+// after the child is closed, each by an entry in a lane of its own: what a crash cuts off is completed when it is
+// tried again. Until then the parent holds too much, never too little.
+
+// allocate sets aside what a new ledger may spend in its parent, which is held.
+func (k *Keeper) allocate(h *held, parent ledger.View, g ledger.Genesis, caller string,
+	prices *budget.Prices) error {
+	v, err := share.Allocate(parent, g.Spec, g.Resolution)
+	if err == nil {
+		_, err = k.decideShare(h.batch, allocation(g.Spec.Name), v, caller, prices)
+	}
+	return err
+}
 
 // raiseUnder raises the budgets of a ledger below a dataset, and takes the new share of
 // the dataset's instead of the old one, in one write.
@@ -126,7 +134,7 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 			return Result{}, cmp.Or(e, err)
 		}
 	}
-	err = rivals.Until(func() (err error) {
+	err = fleet.Until(func() (err error) {
 		result, err = k.tryRaiseUnder(ctx, name, parent, r, prices)
 		return err
 	})
@@ -213,46 +221,4 @@ func (k *Keeper) retake(h, d *held, dataset ledger.View, r ledger.Request, price
 		"%d", spec.Name, r.Writer.Principal, r.Writer.Name, r.Sequence))
 	_, err = k.decideShare(d.batch, lane, v, r.Caller, prices)
 	return err
-}
-
-// errNoDigest is the error of whoever made the Keeper.
-var errNoDigest = errors.New("keeper: Config.Digest: missing; allowed: the digest of actions, without which no " +
-	"ledger has a parent")
-
-// capOf returns the cap of one charge to a ledger with this parent, at any depth below a
-// dataset; nil where there is none. An error says that the newest cap is not known.
-func (k *Keeper) capOf(ctx context.Context, parent string) (*dataset.ChargeCap, error) {
-	for parent != "" && !ledger.IsDataset(parent) {
-		if k.read(ctx, parent, func(s *ledger.State) { parent = s.Parent() }) != nil {
-			return nil, nil // what is wrong with the parent does not keep its children from going on
-		}
-	}
-	if parent == "" {
-		return nil, nil
-	}
-	if k.heads != nil { // another daemon may have changed the cap; the dataset's queue may wait for the caller's
-		heads, _, err := k.heads.Of(ctx, parent)
-		if err != nil {
-			return nil, err
-		}
-		return k.newest.Of(parent, heads[0])
-	}
-	known, ok := k.caps.Load(parent)
-	if !ok {
-		err := k.read(ctx, parent, func(s *ledger.State) { known, _ = k.caps.LoadOrStore(parent, s.ChargeCap()) })
-		if err != nil {
-			return nil, nil
-		}
-	}
-	return known.(*dataset.ChargeCap), nil
-}
-
-// Shares returns the ledgers of a dataset's record with what is set aside or charged for them there: see
-// lists.Shares.
-func (k *Keeper) Shares(ctx context.Context, dataset string) ([]share.Share, error) {
-	if err := k.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer k.leave()
-	return lists.Shares(ctx, k.config.Store, dataset)
 }

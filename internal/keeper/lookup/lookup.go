@@ -1,5 +1,6 @@
-// Package lists finds ledgers by going through the list of a store, or through the entries of a dataset.
-package lists
+// Package lookup finds what a store already says: ledgers, by going through its list, and what entries say of budgets,
+// datasets, refunds and sets. It only reads, and knows no lock, queue or goroutine, so none of these waits for it.
+package lookup
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package setlanes
+package lookup
 
 import (
 	"errors"
@@ -7,13 +7,13 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
 )
 
-// mostRead bounds how many entries First reads.
+// mostRead bounds how many entries FirstTogether reads.
 const mostRead = 1000
 
-// First returns the first entry of a ledger that was made together with entries of other ledgers; false if there is
-// none. It reads only the lanes of sets. Sets of this ledger alone are passed over, but no more than mostRead: behind
-// so many it returns the next entry of a lane, whatever its set has, as if there were others.
-func First(store ledger.Store, name string) (first ledger.Entry, found bool, err error) {
+// FirstTogether returns the first entry of a ledger that was made together with entries of other ledgers; false if
+// there is none. It reads only the lanes of sets. Sets of this ledger alone are passed over, but no more than mostRead:
+// behind so many it returns the next entry of a lane, whatever its set has, as if there were others.
+func FirstTogether(store ledger.Store, name string) (first ledger.Entry, found bool, err error) {
 	lanes, err := store.Namesakes(name, ledger.Writer{Name: journals.Lane})
 	if err != nil {
 		return first, false, err

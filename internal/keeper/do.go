@@ -6,42 +6,73 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
-// A child ledger's share is set aside in its parent by the write that makes the child. It is given back or spent
-// after the child is closed, each by an entry in a lane of its own: what a crash cuts off is completed when it is
-// tried again. Until then the parent holds too much, never too little.
-
-// allocate sets aside what a new ledger may spend in its parent, which is held. Earlier versions made the child
-// after that, so the parent may hold a share of an attempt that failed. It is given back.
-func (k *Keeper) allocate(h *held, parent ledger.View, g ledger.Genesis, caller string,
-	prices *budget.Prices) error {
-	for _, r := range parent.Reservations {
-		if r.Child != g.Spec.Name {
-			continue
-		}
-		lane := fmt.Sprintf("request/release-%d", r.Position)
-		if _, err := k.decideOwn(h.batch, lane, ledger.Release{Reservation: r.Position}); err != nil {
-			return err
-		}
-	}
-	v, err := share.Allocate(parent, g.Spec, g.Resolution)
+// Do decides one request and answers after the commit. It returns ErrBusy while the lane has a stream
+// or another call in flight. If ctx ends first, Do returns ctx.Err(), but the request stays in the
+// queue and will be decided: the lane is busy until then, and the same request gets its receipt when
+// it is sent again.
+//
+// A refund's events and a raise's resolution need not be given: Do finds them.
+//
+// Errors of the request: ledger.ErrGap, ErrReused, ErrTaken, ErrClosed, ErrBudget,
+// ErrReservation, ErrRefund, ErrRaise, ErrEnded, ErrUnreconciled, ErrReconcile, ErrOutOfRange,
+// ErrTooLarge, or those of ledger.Resolve. Errors of the store: ledger.ErrUnavailable (nothing
+// was written), ErrUnknown (send the request again to find out), ErrDamaged, ErrNotFound.
+func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result, error) {
+	q, err := k.acquire(ctx, name)
 	if err != nil {
-		return err
+		return Result{}, err
 	}
-	for n := 0; ; n++ { // an attempt each
-		lane := fmt.Sprintf("request/allocate-%s-%d", token(g.Spec.Name), n)
-		_, err := k.config.Store.RecordOf(h.q.name, ledger.Writer{Principal: ledger.Daemon, Name: lane}, 1)
-		if errors.Is(err, ledger.ErrNotFound) {
-			_, err = k.decideShare(h.batch, lane, v, caller, prices)
-			return err
-		}
-		if err != nil {
-			return err
-		}
+	err = k.prepare(ctx, q, &r)
+	var c *call
+	if err == nil {
+		c, err = q.call(k.config.Batch.origin(ctx), r)
 	}
+	if err != nil {
+		k.release(q, 1)
+		return Result{}, err
+	}
+	result, err := c.wait(ctx)
+	if errors.Is(err, ledger.ErrTogether) {
+		return k.raiseUnder(ctx, name, r)
+	}
+	if r.Action.Details().Closes && err == nil && !r.CheckOnly {
+		k.settleChild(ctx, name)
+	}
+	return result, err
+}
+
+func (c *call) wait(ctx context.Context) (Result, error) {
+	select {
+	case <-c.done:
+		return c.result, c.err
+	case <-ctx.Done():
+	}
+	select {
+	case <-c.done: // both: the answer is the better news
+		return c.result, c.err
+	default:
+		return Result{}, ctx.Err()
+	}
+}
+
+// call queues a unary request. The caller has a pin on the queue, which is released when the request is
+// answered.
+func (q *queue) call(origin context.Context, r ledger.Request) (*call, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w := q.writers[r.Writer]; w != nil && w.busy() {
+		return nil, fmt.Errorf("%w: writer %s of %s", ErrBusy, r.Writer.Name, q.name)
+	}
+	if limit := q.k.config; q.waiting >= limit.QueueRequests || q.bytes >= limit.QueueBytes {
+		return nil, fmt.Errorf("%w: %d requests wait in %s", ledger.ErrUnavailable, q.waiting, q.name)
+	}
+	w := q.writer(r.Writer)
+	w.call = &call{done: make(chan struct{}, 1), origin: origin}
+	q.add(item{w: w, call: w.call, request: r, bytes: r.Weight()})
+	return w.call, nil
 }
 
 // giveBack releases what is left of a child's reservation.

@@ -1,4 +1,4 @@
-package setlanes
+package lookup
 
 import (
 	"github.com/dpaccountant/accountant/internal/ledger"

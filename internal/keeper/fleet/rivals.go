@@ -1,8 +1,4 @@
-// Package rivals has the pauses of daemons that write to the same ledger.
-//
-// Whoever comes second decides again, on what the first has written. The first knows what it wrote and is always
-// ahead, so a daemon that has much to write makes room now and then.
-package rivals
+package fleet
 
 import (
 	"errors"
@@ -12,6 +8,9 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
+
+// Of two daemons that write to the same ledger, whoever comes second decides again, on what the first has written. The
+// first knows what it wrote and is always ahead, so a daemon that has much to write makes room now and then.
 
 const (
 	// MaxAttempts bounds how often a batch is decided again after ErrConflict.

@@ -1,6 +1,4 @@
-// Package fresh tells where ledgers stand that other daemons write to as well. Questions that wait at the
-// same time share one reading of the store.
-package fresh
+package fleet
 
 import (
 	"context"
@@ -16,7 +14,8 @@ import (
 // answer could leave out what was charged.
 const Patience = 2 * time.Second
 
-// Heads reads the heads of ledgers for all who wait. It is safe for concurrent use.
+// Heads reads the heads of ledgers for all who wait: questions that wait at the same time share one reading of the
+// store. It is safe for concurrent use.
 type Heads struct {
 	read func(names []string) ([]ledger.Head, error)
 
@@ -34,9 +33,8 @@ type reading struct {
 	errs  []error        // of each name
 }
 
-// New returns a Heads that asks read. What read returns must be at least as new as everything that was
-// acknowledged before it was called. A ledger that does not exist has the zero Head.
-func New(read func(names []string) ([]ledger.Head, error)) *Heads { return &Heads{read: read} }
+// NewHeads returns a Heads that asks read, which is as Shared.Heads.
+func NewHeads(read func(names []string) ([]ledger.Head, error)) *Heads { return &Heads{read: read} }
 
 // Of returns the heads of ledgers, in order. They are now's: read after the call. In a call with a context
 // made by Within they may have been read before, for the same ledgers; then now is false. After Patience the
@@ -140,11 +138,8 @@ func (h *Heads) readSome(names []string) (heads []ledger.Head, err error) {
 	return heads, err
 }
 
-// Wait waits until no reading is under way. Nobody may call Of meanwhile. Of a nil Heads there is none.
-func (h *Heads) Wait(ctx context.Context) error {
-	if h == nil {
-		return nil
-	}
+// wait waits until no reading is under way. Nobody may call Of meanwhile.
+func (h *Heads) wait(ctx context.Context) error {
 	h.mu.Lock()
 	r := h.running
 	h.mu.Unlock()
@@ -153,7 +148,7 @@ func (h *Heads) Wait(ctx context.Context) error {
 	}
 	select {
 	case <-r.done:
-		return h.Wait(ctx)
+		return h.wait(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

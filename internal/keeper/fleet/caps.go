@@ -1,6 +1,4 @@
-// Package caps remembers what one charge may cost of a dataset's budget, in a store in which other daemons may
-// change that.
-package caps
+package fleet
 
 import (
 	"sync"
@@ -9,8 +7,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 )
 
-// Caps are those of the datasets of one store. They are safe for concurrent use.
-type Caps struct {
+// caps remembers what one charge may cost of the budgets of datasets, which other daemons may change. It is safe for
+// concurrent use.
+type caps struct {
 	store ledger.Store
 	known sync.Map // names of datasets' records → known
 }
@@ -24,12 +23,9 @@ type known struct {
 // maxNewer bounds the entries that are looked through for amendments.
 const maxNewer = 500
 
-// New returns the caps of a store.
-func New(store ledger.Store) *Caps { return &Caps{store: store} }
-
-// Of returns the cap of a dataset, nil if it has none, as it is when its record's head is newest. It reads the
+// of returns the cap of a dataset, nil if it has none, as it is when its record's head is newest. It reads the
 // store only if the head has moved, and the whole record only if an entry has amended the dataset.
-func (c *Caps) Of(name string, newest ledger.Head) (*dataset.ChargeCap, error) {
+func (c *caps) of(name string, newest ledger.Head) (*dataset.ChargeCap, error) {
 	if found, ok := c.known.Load(name); ok {
 		k := found.(known)
 		if k.at == newest || c.unchanged(name, k.at, newest) {
@@ -48,7 +44,7 @@ func (c *Caps) Of(name string, newest ledger.Head) (*dataset.ChargeCap, error) {
 }
 
 // unchanged reports whether no entry between two heads has amended the dataset.
-func (c *Caps) unchanged(name string, from, to ledger.Head) bool {
+func (c *caps) unchanged(name string, from, to ledger.Head) bool {
 	if to.Position <= from.Position || to.Position-from.Position > maxNewer {
 		return false
 	}
