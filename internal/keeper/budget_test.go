@@ -205,11 +205,8 @@ func TestExpireGoesOn(t *testing.T) {
 // What another keeper has given back is there at once: a refusal is by the newest
 // state.
 func TestRefusalsAreByTheNewestState(t *testing.T) {
-	store := memory.New(memory.Config{})
-	k, other := newKeeper(t, Config{Store: store}), newKeeper(t, Config{Store: store})
-	if _, _, err := k.Create(t.Context(), budgeted()); err != nil {
-		t.Fatal(err)
-	}
+	keepers, _ := two(t, memory.Config{})
+	k, other := keepers[0], keepers[1]
 	if _, err := k.Do(t.Context(), "a",
 		action("w", 1, ledger.Reserve{Events: tenths(10), Lifetime: time.Hour})); err != nil {
 		t.Fatal(err)

@@ -57,41 +57,24 @@ func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller strin
 	if k.config.Digest == nil {
 		return ledger.Summary{}, false, errNoDigest
 	}
-	err = fleet.Until(func() (err error) {
-		if sum, err = k.tryUnder(ctx, g, caller, prices); !errors.Is(err, ledger.ErrConflict) {
-			return err
-		}
-		if _, _, e := k.config.Store.GenesisRecord(g.Spec.Name); e == nil { // the name was taken meanwhile
-			return ledger.ErrExists
-		}
-		return err
+	err = fleet.Until(func() error {
+		return k.together(ctx, []string{g.Spec.Parent}, func(all []*member) (bool, error) {
+			if err := k.allocate(ctx, all[0], g, caller, prices); err != nil {
+				return false, err
+			}
+			err := k.commit(all, ledger.Proposal{Ledger: g.Spec.Name, Genesis: &g})
+			if errors.Is(err, ledger.ErrConflict) {
+				if _, _, e := k.config.Store.GenesisRecord(g.Spec.Name); e == nil { // the name was taken meanwhile
+					err = ledger.ErrExists
+				}
+			}
+			return true, err
+		})
 	})
+	if err == nil {
+		sum, err = lookup.Summary(k.config.Store, g.Spec.Name)
+	}
 	return sum, err == nil, err
-}
-
-func (k *Keeper) tryUnder(ctx context.Context, g ledger.Genesis, caller string,
-	prices *budget.Prices) (ledger.Summary, error) {
-	all, err := k.hold(ctx, g.Spec.Parent)
-	if err != nil {
-		return ledger.Summary{}, err
-	}
-	defer k.free(all)
-	h := all[0]
-	dataset, err := h.view(ctx)
-	if err != nil {
-		return ledger.Summary{}, err
-	}
-	if err := k.allocate(h, dataset, g, caller, prices); err != nil {
-		err = share.InItsWords(err, dataset, g.Spec, g.Resolution)
-		if d := dataset.Genesis.Spec; d.Dataset != nil {
-			return ledger.Summary{}, fmt.Errorf("dataset %s: %w", d.DatasetID, err)
-		}
-		return ledger.Summary{}, fmt.Errorf("parent: %s: %w", g.Spec.Parent, err)
-	}
-	if err := k.writeTogether(all, ledger.Proposal{Ledger: g.Spec.Name, Genesis: &g}); err != nil {
-		return ledger.Summary{}, err
-	}
-	return lookup.Summary(k.config.Store, g.Spec.Name)
 }
 
 // allocation is the lane in which a new ledger's share is set aside.
@@ -105,13 +88,24 @@ func token(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(t
 // tried again. Until then the parent holds too much, never too little.
 
 // allocate sets aside what a new ledger may spend in its parent, which is held.
-func (k *Keeper) allocate(h *held, parent ledger.View, g ledger.Genesis, caller string,
+func (k *Keeper) allocate(ctx context.Context, parent *member, g ledger.Genesis, caller string,
 	prices *budget.Prices) error {
-	v, err := share.Allocate(parent, g.Spec, g.Resolution)
-	if err == nil {
-		_, err = k.decideShare(h.batch, allocation(g.Spec.Name), v, caller, prices)
+	view, err := parent.view(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	v, err := share.Allocate(view, g.Spec, g.Resolution)
+	if err == nil {
+		_, err = k.decideShare(parent.batch, allocation(g.Spec.Name), v, caller, prices)
+	}
+	if err == nil {
+		return nil
+	}
+	err = share.InItsWords(err, view, g.Spec, g.Resolution)
+	if d := view.Genesis.Spec; d.Dataset != nil {
+		return fmt.Errorf("dataset %s: %w", d.DatasetID, err)
+	}
+	return fmt.Errorf("parent: %s: %w", g.Spec.Parent, err)
 }
 
 // raiseUnder raises the budgets of a ledger below a dataset, and takes the new share of
@@ -126,6 +120,8 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 	if err != nil {
 		return Result{}, err
 	}
+	raised := r
+	raised.CheckOnly = false         // what is taken of the dataset depends on it
 	raise := r.Action.(ledger.Raise) // nothing else is decided together with the dataset
 	spec.Budgets = raise.Budgets
 	prices, err := k.priceChild(ctx, parent, spec, raise.Resolution)
@@ -134,91 +130,51 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 			return Result{}, cmp.Or(e, err)
 		}
 	}
-	err = fleet.Until(func() (err error) {
-		result, err = k.tryRaiseUnder(ctx, name, parent, r, prices)
-		return err
+	err = fleet.Until(func() error {
+		return k.together(ctx, []string{name, parent}, func(all []*member) (bool, error) {
+			v := all[0].judge(&item{w: all[0].q.lane(r.Writer), request: raised}, k.Now())
+			if result = v.result; v.kind == settled || v.err != nil {
+				return v.kind == settled, v.err
+			}
+			if err := k.retake(ctx, all[0], all[1], r, prices); err != nil || r.CheckOnly {
+				return false, err
+			}
+			err := k.commit(all)
+			if err == nil {
+				result = Result{all[0].receipt(v.entry), false}
+			}
+			return true, err
+		})
 	})
 	return result, err
 }
 
-func (k *Keeper) tryRaiseUnder(ctx context.Context, name, parent string, r ledger.Request,
-	prices *budget.Prices) (Result, error) {
-	all, err := k.hold(ctx, name, parent)
-	if err != nil {
-		return Result{}, err
-	}
-	defer k.free(all)
-	h, d := all[0], all[1]
-	result, done, err := k.decideFor(h, r)
-	if err != nil || done {
-		return result, err
-	}
-	view, err := d.view(ctx)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := k.retake(h, d, view, r, prices); err != nil {
-		spec, resolution := h.batch.Raised()
-		err = share.InItsWords(err, view, spec, resolution)
-		return Result{}, fmt.Errorf("dataset %s: %w", view.Genesis.Spec.DatasetID, err)
-	}
-	if r.CheckOnly {
-		return Result{}, nil
-	}
-	if err := k.writeTogether(all); err != nil {
-		return Result{}, err
-	}
-	record, err := k.config.Store.RecordOf(name, r.Writer, r.Sequence)
-	return Result{record.Receipt(k.storeID, name), false}, err
-}
-
-// decideFor decides a caller's request on a held ledger. A duplicate is done: it gets its
-// first receipt.
-func (k *Keeper) decideFor(h *held, r ledger.Request) (_ Result, done bool, err error) {
-	last, at, err := k.config.Store.Writer(h.q.name, r.Writer)
-	if err != nil {
-		return Result{}, false, err
-	}
-	if r.Sequence == 1 && last == 0 {
-		clear(h.q.begun)
-		if err := h.q.taken(r); err != nil {
-			return Result{}, false, err
-		}
-	}
-	check := r
-	check.CheckOnly = false
-	d := h.batch.Decide(check, ledger.Lane{Sequence: last, Position: at}, k.Now())
-	if d.Outcome != ledger.Duplicate {
-		return Result{}, false, d.Err
-	}
-	record, err := k.config.Store.RecordOf(h.q.name, r.Writer, r.Sequence)
-	if err != nil {
-		return Result{}, false, err
-	}
-	if record.Entry.Digest != r.Digest {
-		return Result{}, false, reused(r)
-	}
-	return Result{record.Receipt(h.batch.StoreOf(record.Entry.Position), h.q.name), true}, true, nil
-}
-
 // retake gives back what a ledger holds of its dataset, and takes what it may spend after
 // a raise. A share that is not held any more, as a restore has charged it, stays charged.
-func (k *Keeper) retake(h, d *held, dataset ledger.View, r ledger.Request, prices *budget.Prices) error {
-	spec, resolution := h.batch.Raised()
-	for _, open := range dataset.Reservations {
-		if open.Child == spec.Name {
-			lane := fmt.Sprintf("request/release-%d", open.Position)
-			if _, err := k.decideOwn(d.batch, lane, ledger.Release{Reservation: open.Position}); err != nil {
-				return err
-			}
-		}
-	}
-	v, err := share.Allocate(dataset, spec, resolution)
+func (k *Keeper) retake(ctx context.Context, h, d *member, r ledger.Request, prices *budget.Prices) error {
+	dataset, err := d.view(ctx)
 	if err != nil {
 		return err
 	}
-	lane := "request/raise-" + token(fmt.Sprintf("%s %q %q "+
-		"%d", spec.Name, r.Writer.Principal, r.Writer.Name, r.Sequence))
-	_, err = k.decideShare(d.batch, lane, v, r.Caller, prices)
-	return err
+	spec, resolution := h.batch.Raised()
+	for _, open := range dataset.Reservations {
+		if open.Child == spec.Name && err == nil {
+			lane := fmt.Sprintf("request/release-%d", open.Position)
+			_, err = k.decideOwn(d.batch, lane, ledger.Release{Reservation: open.Position})
+		}
+	}
+	var v ledger.Reserve
+	if err == nil {
+		v, err = share.Allocate(dataset, spec, resolution)
+	}
+	if err == nil {
+		lane := "request/raise-" + token(fmt.Sprintf("%s %q %q %d", spec.Name, r.Writer.Principal, r.Writer.Name,
+			r.Sequence))
+		_, err = k.decideShare(d.batch, lane, v, r.Caller, prices)
+	}
+	if err != nil {
+		err = share.InItsWords(err, dataset, spec, resolution)
+		return fmt.Errorf("dataset %s: %w", dataset.Genesis.Spec.DatasetID, err)
+	}
+	return nil
 }

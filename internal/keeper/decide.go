@@ -3,7 +3,6 @@ package keeper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
@@ -14,122 +13,101 @@ import (
 func (q *queue) decide(items []item) { fleet.UntilWritten(items, q.try, q.fail) }
 
 // fail answers items that could not be written.
-func (q *queue) fail(items []item, err error) { q.answer(items, nil, nil, err) }
+func (q *queue) fail(items []item, err error) { q.answer(items, nil, err) }
 
 // try decides items on the committed state, writes what was accepted and answers them; or returns why
 // nothing was written.
 func (q *queue) try(items []item) (err error) {
 	t := q.k.config.Batch.begin(q.name, len(items))
 	defer func() { t.end(err) }()
-	q.attempt++
 	q.verdicts = q.verdicts[:0]
-	clear(q.begun)
-	var state *ledger.State
-	if err := q.read(context.Background(), func(s *ledger.State) { state = s }); err != nil {
+	m := &member{q: q, alone: true}
+	if err := m.begin(context.Background()); err != nil {
 		return err
 	}
-	// Nobody else changes the state, so no lock is needed to read it here.
-	b := ledger.NewBatch(state)
-	b.Bound()
-	b.Alone()
-	if parent := state.Parent(); parent != "" {
-		cap, err := q.k.capOf(context.Background(), parent)
-		if err != nil {
-			return err
-		}
-		b.Cap(cap)
-	}
-	b.Grow(len(items))
-	now := q.k.Now()
+	m.batch.Grow(len(items))
+	now, open := q.k.Now(), false
 	for i := range items {
-		q.verdicts = append(q.verdicts, q.judge(b, &items[i], now))
+		v := m.judgeNext(&items[i], now)
+		open = open || v.kind == answered
+		q.verdicts = append(q.verdicts, v)
 		if c := items[i].call; c != nil {
 			t.caller(c.origin)
 		}
 	}
-	t.decided(1, len(b.Entries()))
-	if q.stale {
-		q.stale = false
-		q.lost()
-		return ledger.ErrConflict
+	entries := m.batch.Entries()
+	t.decided(1, len(entries))
+	if len(entries) > 0 {
+		began := time.Now()
+		err = q.k.commit([]*member{m})
+		q.took = time.Since(began)
+	} else if open {
+		err = q.k.compare(q)
 	}
-	var hashes []ledger.Hash
-	if len(b.Entries()) > 0 {
-		if hashes, err = q.append(b); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	q.answer(items, b.Entries(), hashes, nil)
-	if len(hashes) > 0 {
+	q.answer(items, m, nil)
+	if len(entries) > 0 {
 		q.leaveRoom()
 	}
 	return nil
 }
 
-// judge decides one item on top of the batch.
-func (q *queue) judge(b *ledger.Batch, it *item, now time.Time) verdict {
-	r := &it.request
-	if it.lane != nil && it.lane.tries(q.attempt).drops(r.Sequence) {
+// judgeNext decides the next item of its lane on top of the batch.
+func (m *member) judgeNext(it *item, now time.Time) verdict {
+	if it.lane == nil {
+		return m.judge(it, now)
+	}
+	if it.lane.tries(m.q.attempt).drops(it.request.Sequence) {
 		return verdict{kind: dropped}
 	}
-	v := q.judgeRequest(b, it, now)
-	if it.lane != nil && v.err != nil {
-		it.lane.tentative.reject(r.Sequence)
+	v := verdict{kind: settled, err: it.refusal}
+	if it.refusal == nil {
+		v = m.judge(it, now)
+	}
+	if v.err != nil {
+		it.lane.tentative.reject(it.request.Sequence)
 	}
 	return v
 }
 
-func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
-	if it.refusal != nil {
-		return verdict{kind: settled, err: it.refusal}
+// judge decides one item on top of the batch, and in the other ledgers that it concerns.
+func (m *member) judge(it *item, now time.Time) verdict {
+	q, w, r := m.q, it.w, it.request
+	if err := m.stands(w, false); err != nil {
+		return verdict{kind: settled, err: err}
 	}
-	w, r := it.w, it.request
-	if w.epoch != q.epoch {
-		if err := q.readWriter(w); err != nil {
-			return verdict{kind: settled, err: err}
-		}
-	}
-	// What was decided before anything was added to the batch needs no commit.
+	// What was decided before anything was added to the batch needs no commit. Where others write, it is compared.
 	kind := answered
-	if len(b.Entries()) == 0 {
+	if q.k.fleet == nil && len(m.batch.Entries()) == 0 {
 		kind = settled
 	}
 	if r.Sequence == 1 && w.last == 0 {
 		if err := q.taken(r); err != nil {
-			return verdict{kind: answered, err: err}
+			return verdict{kind: kind, err: err}
 		}
 	}
-	d := b.Decide(r, ledger.Lane{Sequence: w.last, Position: w.at}, now)
+	d := m.batch.Ask(r, ledger.Lane{Sequence: w.last, Position: w.at}, now)
 	if errors.Is(d.Err, ledger.ErrGap) && w.attempt != q.attempt {
 		// Another process may have written in this lane.
-		if err := q.readWriter(w); err != nil {
+		if err := m.stands(w, true); err != nil {
 			return verdict{kind: settled, err: err}
 		}
-		d = b.Decide(r, ledger.Lane{Sequence: w.last, Position: w.at}, now)
+		d = m.batch.Ask(r, ledger.Lane{Sequence: w.last, Position: w.at}, now)
 	}
 	switch {
 	case d.Outcome == ledger.Accepted:
-		if d.Entry < 0 && q.k.fleet != nil { // an answer, which nothing compares later
-			if err := q.compare(b, nil); err != nil {
-				return verdict{kind: settled, err: err}
-			}
-		}
-		if r.Sequence == 1 && d.Entry >= 0 {
-			q.begin(b.Entries()[d.Entry])
-		}
-		return verdict{kind: answered, entry: d.Entry}
+		return m.accept(it)
 	case d.Outcome == ledger.Refused:
-		if err := q.compare(b, d.Err); err != nil {
-			return verdict{kind: settled, err: err}
-		}
 		return verdict{kind: kind, err: d.Err}
 	case d.Entry >= 0:
-		if b.Entries()[d.Entry].Digest != r.Digest {
+		if m.batch.Entries()[d.Entry].Digest != r.Digest {
 			return verdict{kind: answered, err: reused(r)}
 		}
 		return verdict{kind: answered, entry: d.Entry, replayed: true}
 	}
-	first, err := q.firstReceipt(b, w, r.Sequence)
+	first, err := q.firstReceipt(m.batch, w, r.Sequence)
 	if err == nil && first.digest != r.Digest {
 		err = reused(r)
 	}
@@ -139,52 +117,45 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 	return verdict{kind: settled, result: Result{first.Receipt, true}}
 }
 
-// compare finds out whether a refusal was decided on the newest state: another process may have
-// released a reservation, refunded or raised since. If the batch has entries, their Append finds that
-// out. All other refusals also hold on every later state: a closing is final, and so is a lane's end.
-func (q *queue) compare(b *ledger.Batch, refusal error) error {
-	if len(b.Entries()) > 0 || q.compared == q.attempt || errors.Is(refusal, ledger.ErrClosed) ||
-		errors.Is(refusal, ledger.ErrGap) || errors.Is(refusal, ledger.ErrEnded) {
+// stands has the writer know how far its lane has come: it is read from the store if that is not known, or if again
+// is set.
+func (m *member) stands(w *writer, again bool) error {
+	q := m.q
+	if w.epoch == q.epoch && !again {
 		return nil
 	}
-	q.compared = q.attempt
-	newer, err := q.k.config.Store.Records(q.name, b.Proposal().Expected.Position+1, 1)
-	q.stale = err == nil && len(newer) > 0
-	return err
+	last, at, err := q.k.config.Store.Writer(q.name, w.key)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) { // a journal that is not there yet
+		return err
+	}
+	w.epoch, w.attempt, w.last, w.at, w.first = q.epoch, q.attempt, last, at, receipt{}
+	if m.genesis != nil { // nothing tells when another daemon makes the journal
+		w.epoch = 0
+	}
+	return nil
 }
 
-// append writes a batch and makes it part of the state. If it is unknown whether the batch was written,
-// or if the state was not the newest, append forgets the state, and the next use reads it again.
-func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
-	began := time.Now()
-	all, err := q.k.config.Store.Append([]ledger.Proposal{b.Proposal()})
-	q.took = time.Since(began)
-	entries := b.Entries()
-	switch {
-	case errors.Is(err, ledger.ErrTooLarge), errors.Is(err, ledger.ErrUnavailable):
-		return nil, err
-	case err == nil && (len(all) != 1 || len(all[0]) != len(entries)):
-		err = fmt.Errorf("%w: the store answered %d entries of %s with %d hashes",
-			ledger.ErrUnknown, len(entries), q.name, len(all))
-	case err != nil && !errors.Is(err, ledger.ErrConflict) && !errors.Is(err, ledger.ErrUnknown):
-		err = fmt.Errorf("%w: %w", ledger.ErrUnknown, err)
+// accept puts an item that the batch has accepted into it, unless it is only checked, or another ledger refuses it.
+func (m *member) accept(it *item) verdict {
+	v := verdict{kind: answered, entry: -1}
+	if it.beside != nil {
+		v.err = it.beside()
 	}
-	if err != nil {
-		if errors.Is(err, ledger.ErrConflict) {
-			q.lost()
-		} else {
-			q.forget()
-		}
-		return nil, err
+	if v.err != nil || it.request.CheckOnly {
+		m.batch.Drop()
+		return v
 	}
-	q.apply(b, all[0])
-	return all[0], nil
+	v.entry = m.batch.Keep()
+	if it.request.Sequence == 1 {
+		m.q.begin(m.batch.Entries()[v.entry])
+	}
+	return v
 }
 
 // answer gives every item its answer. Settled items get theirs in any case; the answers of the others
-// follow from the batch's commit or failure. Lanes become free before their callers are answered, so
+// follow from the commit or failure of m's batch. Lanes become free before their callers are answered, so
 // that the next call is not refused.
-func (q *queue) answer(items []item, entries []ledger.Entry, hashes []ledger.Hash, failure error) {
+func (q *queue) answer(items []item, m *member, failure error) {
 	pins := 0
 	for i := range items {
 		if l := items[i].lane; l != nil {
@@ -202,7 +173,7 @@ func (q *queue) answer(items []item, entries []ledger.Entry, hashes []ledger.Has
 			case v.kind == settled || failure == nil && v.err != nil:
 				result, err = v.result, v.err
 			case failure == nil && v.entry >= 0 && !drop:
-				result = Result{entries[v.entry].Receipt(q.k.storeID, q.name, hashes[v.entry]), v.replayed}
+				result = Result{m.receipt(v.entry), v.replayed}
 				if !v.replayed {
 					it.w.last, it.w.at, it.w.first = it.request.Sequence, result.Receipt.Position,
 						receipt{it.request.Digest, result.Receipt}

@@ -98,71 +98,45 @@ func (k *Keeper) registered(g *ledger.Genesis) (ledger.Summary, error) {
 
 // adopt makes the dataset with the shares of the ledgers that are there. The ledgers below them are held, too.
 func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State, prices *budget.Prices,
-	overlap *lookup.Overlap) ([]string, error) {
+	overlap *lookup.Overlap) (names []string, err error) {
 	spec := r.Genesis.Spec
 	names, below, err := lookup.Family(ctx, k.config.Store, spec.Name)
 	if err != nil {
 		return nil, err
 	}
-	holding := slices.Concat(names, below)
-	if of := spec.Dataset.BudgetOf; of != "" {
+	family := slices.Concat(names, below)
+	holding, of := family, spec.Dataset.BudgetOf
+	if of != "" {
 		holding = append(holding, of)
 	}
-	all, err := k.hold(ctx, holding...)
-	if err != nil {
-		return nil, err
-	}
-	defer k.free(all)
-	if err := k.charged(ctx, overlap, spec, holding[:len(names)+len(below)]); err != nil {
-		return nil, err
-	}
-	a := adoption{k: k, name: spec.Name, prices: prices}
-	if spec.Dataset.BudgetOf == "" {
-		a.batch, a.view = ledger.NewBatch(fresh), fresh.View()
-		a.batch.Bound()
-	} else {
-		h := all[len(all)-1]
-		a.batch, a.name = h.batch, spec.Dataset.BudgetOf
-		if a.view, err = h.view(ctx); err != nil {
-			return nil, err
+	return names, k.together(ctx, holding, func(all []*member) (bool, error) {
+		if err := k.charged(ctx, overlap, spec, family); err != nil {
+			return false, err
 		}
-		if err := a.version(spec.DatasetID, spec.DatasetVersion, spec.Dataset.DerivedFrom); err != nil {
-			return nil, err
+		a := adoption{k: k, name: spec.Name, prices: prices}
+		if of == "" {
+			a.batch, a.view = ledger.NewBatch(fresh), fresh.View()
+			a.batch.Bound()
+		} else {
+			above := all[len(all)-1]
+			a.batch, a.name = above.batch, of
+			if a.view, err = above.view(ctx); err != nil {
+				return false, err
+			}
+			if err := a.version(spec.DatasetID, spec.DatasetVersion, spec.Dataset.DerivedFrom); err != nil {
+				return false, err
+			}
 		}
-	}
-	var written []*held
-	for _, h := range all[:len(names)] {
-		if err := a.take(ctx, h); err != nil {
-			a.wrong = append(a.wrong, fmt.Sprintf("ledger %s: %v", h.q.name, err))
+		if err := a.takeAll(ctx, r, all[:len(names)]); err != nil {
+			return false, err
 		}
-		if len(h.batch.Entries()) > 0 {
-			written = append(written, h)
-		}
-	}
-	if err := a.refusal(spec.DatasetID, len(names)); err != nil {
-		return nil, err
-	}
-	if n := len(names); n > 0 {
-		v := ledger.Adopt{Ledgers: uint32(n), Charged: a.charged, Independent: r.Independent, Reason: r.Reason}
-		if err := a.own(fmt.Sprintf("request/adopted-%s", token(spec.Name)), v); err != nil {
-			return nil, err
-		}
-	}
-	if v := r.Confirm; v != nil {
-		if _, err := k.decideAs(a.batch, ledger.Request{Writer: r.Writer, Action: *v}); err != nil {
-			return nil, err
-		}
-	}
-	created := ledger.Proposal{Ledger: spec.Name, Genesis: &r.Genesis}
-	if spec.Dataset.BudgetOf == "" {
-		if len(a.batch.Entries()) > 0 {
+		created := ledger.Proposal{Ledger: spec.Name, Genesis: &r.Genesis}
+		if of == "" && len(a.batch.Entries()) > 0 {
 			created = a.batch.Proposal()
 			created.Genesis = &r.Genesis
 		}
-	} else {
-		written = append(written, all[len(all)-1])
-	}
-	return names, k.writeTogether(written, created)
+		return true, k.commit(all, created)
+	})
 }
 
 // adoption collects what is decided in the record of the dataset that adopts.
@@ -196,8 +170,32 @@ func (a *adoption) version(id, name string, from []ledger.DatasetReference) erro
 	return err
 }
 
+// takeAll takes the shares of all ledgers of a registration, and notes in the record what was done.
+func (a *adoption) takeAll(ctx context.Context, r Registration, all []*member) error {
+	for _, h := range all {
+		if err := a.take(ctx, h); err != nil {
+			a.wrong = append(a.wrong, fmt.Sprintf("ledger %s: %v", h.q.name, err))
+		}
+	}
+	n := len(all)
+	if err := a.refusal(r.Genesis.Spec.DatasetID, n); err != nil {
+		return err
+	}
+	if n > 0 {
+		v := ledger.Adopt{Ledgers: uint32(n), Charged: a.charged, Independent: r.Independent, Reason: r.Reason}
+		if err := a.own(fmt.Sprintf("request/adopted-%s", token(r.Genesis.Spec.Name)), v); err != nil {
+			return err
+		}
+	}
+	if v := r.Confirm; v != nil {
+		_, err := a.k.decideAs(a.batch, ledger.Request{Writer: r.Writer, Action: *v})
+		return err
+	}
+	return nil
+}
+
 // take takes a ledger's share, and marks the ledger where it is open.
-func (a *adoption) take(ctx context.Context, h *held) error {
+func (a *adoption) take(ctx context.Context, h *member) error {
 	child, err := h.view(ctx)
 	if err != nil {
 		return err

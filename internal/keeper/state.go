@@ -80,8 +80,6 @@ type queue struct {
 	// Only the deciding goroutine uses these fields, or who holds the queue. There is at most one of them.
 	epoch    uint64 // raised when the state and what writers knew is forgotten
 	attempt  uint64 // raised with each try to decide a batch
-	compared uint64 // the attempt whose state was compared with the store
-	stale    bool   // and was not the newest
 	verdicts []verdict
 	begun    map[request]ledger.Entry // entries of the batch that are the first of their lanes
 	touched  []*Lane
@@ -132,7 +130,8 @@ type item struct {
 	call    *call
 	lane    *Lane
 	request ledger.Request
-	refusal error // of Lane.Reject
+	refusal error        // of Lane.Reject
+	beside  func() error // decides it in the other ledgers that it concerns; nil: there are none
 	bytes   int
 }
 
@@ -162,7 +161,7 @@ type verdict struct {
 type verdictKind uint8
 
 const (
-	// answered means that the verdict holds if the batch is committed.
+	// answered means that the verdict holds if the batch is committed, or if its state was the newest.
 	answered verdictKind = iota
 	// settled means that the verdict follows from the committed state and holds in any case.
 	settled
@@ -273,8 +272,8 @@ type setCall struct {
 	since   time.Time // when it began to wait
 	origin  context.Context
 
-	at      uint64 // the position of the journal's entry; 0 if it has none
-	written bool   // that entry, with those of the members
+	verdict verdict // in the journal
+	written bool    // the journal's entry, with those of the members
 	result  SetResult
 	err     error
 	done    chan struct{} // closed when it is decided

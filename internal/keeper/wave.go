@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -17,19 +16,9 @@ import (
 type wave struct {
 	k     *Keeper
 	calls []*setCall
-	held  map[*queue]*member
-	order []*member // of held
+	order []*member
+	held  map[*queue]*member // of order
 	now   time.Time
-}
-
-// member is a held ledger of a wave, or a journal.
-type member struct {
-	held
-	calls   int             // that have it
-	genesis *ledger.Genesis // of a journal that is not there yet
-	lost    error           // why it cannot be read
-	parent  string          // as of State.Parent
-	hashes  []ledger.Hash   // of the entries that were written
 }
 
 // bounded refuses a charge of what is on a sample of people to several ledgers of which this one has a budget or a
@@ -129,7 +118,7 @@ func (w *wave) try(calls []*setCall) error {
 	return w.compare()
 }
 
-// decide decides the calls, writes what was accepted and sets their results; or returns why nothing was written.
+// decide decides the calls and writes what was accepted; or returns why nothing was written.
 func (w *wave) decide() (err error) {
 	t := w.k.config.Batch.begin(w.calls[0].queues[0].name, len(w.calls))
 	defer func() { t.end(err) }()
@@ -137,100 +126,71 @@ func (w *wave) decide() (err error) {
 		return err
 	}
 	for _, c := range w.calls {
-		c.result, c.err, c.at = SetResult{}, nil, 0
 		w.judge(c)
 		t.caller(c.origin)
 	}
-	t.decided(len(w.order), w.entries())
-	return w.write()
-}
-
-// entries is how many entries the batches have.
-func (w *wave) entries() (n int) {
+	n := 0
 	for _, m := range w.order {
-		if m.lost == nil {
-			n += len(m.batch.Entries())
-		}
+		n += len(m.entries())
 	}
-	return n
+	t.decided(len(w.order), n)
+	if err := w.k.commit(w.order); err != nil {
+		return err
+	}
+	for _, c := range w.calls {
+		w.answer(c)
+	}
+	return nil
 }
 
-// fail sets the results of calls that could not be decided. A duplicate's holds in any case.
+// fail sets the results of calls that could not be decided. Settled ones hold in any case.
 func (w *wave) fail(calls []*setCall, err error) {
 	for _, c := range calls {
-		if !c.written && !c.result.Replayed {
+		if !c.written && c.verdict.kind != settled {
 			c.result, c.err = SetResult{}, err
 		}
 	}
 }
 
-// begin starts a batch for each ledger of the calls, on the newest state.
-func (w *wave) begin() error {
-	w.held, w.order, w.now = make(map[*queue]*member, len(w.order)), w.order[:0], w.k.Now()
+// begin starts a batch for each ledger of the calls.
+func (w *wave) begin() (err error) {
 	var queues []*queue
+	calls := map[*queue]int{}
 	for _, c := range w.calls {
-		queues = append(queues, c.queues...)
+		c.verdict = verdict{}
+		for _, q := range c.queues {
+			if calls[q]++; calls[q] == 1 {
+				queues = append(queues, q)
+			}
+		}
 	}
-	if _, err := w.k.followAll(context.Background(), queues); err != nil {
+	w.now, w.held = w.k.Now(), make(map[*queue]*member, len(queues))
+	if w.order, err = w.k.beginAll(context.Background(), queues); err != nil {
 		return err
 	}
+	for _, m := range w.order {
+		w.held[m.q] = m
+	}
 	for _, c := range w.calls {
-		for i, q := range c.queues {
-			if m := w.held[q]; m != nil {
-				m.calls++
-				continue
-			}
-			m := &member{held: held{q: q}, calls: 1}
-			w.held[q] = m
-			w.order = append(w.order, m)
-			m.lost = m.begin(context.Background())
-			if i < len(c.members) {
-				continue
-			}
-			clear(q.begun)
-			if errors.Is(m.lost, ledger.ErrNotFound) {
-				m.create(w.now)
-			}
+		if journal := w.journal(c); errors.Is(journal.lost, ledger.ErrNotFound) {
+			journal.create(w.now)
 		}
 	}
 	for _, m := range w.order {
 		if m.lost == nil {
-			m.batch.Grow(m.calls)
+			m.batch.Grow(calls[m.q])
 		}
 	}
 	return nil
 }
 
-// begin starts a batch on the committed state.
-func (m *member) begin(ctx context.Context) error {
-	err := m.q.read(ctx, func(s *ledger.State) {
-		m.batch = ledger.NewBatch(s)
-		m.batch.Bound()
-		m.parent = s.Parent()
-	})
-	if err == nil && m.parent != "" {
-		var cap *dataset.ChargeCap
-		if cap, err = m.q.k.capOf(ctx, m.parent); err == nil {
-			m.batch.Cap(cap)
-		}
-	}
-	return err
-}
-
-// create has the journal made by what is written into it.
-func (m *member) create(now time.Time) {
-	m.genesis = &ledger.Genesis{Principal: ledger.Daemon, Time: now,
-		Spec: ledger.Spec{Name: m.q.name, Adjacency: mechanism.AddOrRemoveOne}}
-	m.batch = ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *m.genesis}}, nil))
-	m.batch.Bound()
-	m.lost = nil
-}
-
-// judge decides one call on top of the batches. A call that is refused, or only checked, leaves no trace
+// judge decides one call in its journal, and in its members. A call that is refused, or only checked, leaves no trace
 // in them.
 func (w *wave) judge(c *setCall) {
-	journal := w.held[c.queues[len(c.members)]]
-	if c.err = journal.lost; c.err != nil {
+	journal := w.journal(c)
+	if journal.lost != nil {
+		c.verdict = verdict{kind: settled}
+		c.result, c.err = SetResult{}, journal.lost
 		return
 	}
 	v := c.Action.(ledger.Together)
@@ -241,52 +201,48 @@ func (w *wave) judge(c *setCall) {
 			v.Members[i].Position = h.batch.Next()
 		}
 	}
-	r := c.Request
-	r.Action = v
-	if c.result, c.err = journal.ask(r, w.now); c.err != nil || c.result.Replayed {
+	it := item{w: journal.q.lane(c.Writer), request: c.Request}
+	it.request.Action = v
+	it.beside = func() error {
+		return w.ask(c, &ledger.SetPart{Journal: journals.Of(c.Writer.Name), Position: journal.batch.Next(),
+			Members: uint32(len(v.Members)), Names: ledger.NamesHash(v.Members), Contribution: v.Contribution})
+	}
+	if c.verdict = journal.judge(&it, w.now); c.verdict.kind != settled {
 		return
 	}
-	part := &ledger.SetPart{Journal: journals.Of(c.Writer.Name), Position: journal.batch.Next(),
-		Members: uint32(len(v.Members)), Names: ledger.NamesHash(v.Members),
-		Contribution: v.Contribution}
-	if c.err = w.apart(c); c.err == nil {
-		c.err = w.ask(c, part)
-	}
-	if c.err != nil {
-		journal.batch.Drop()
-		return
-	}
-	settle := (*member).keep
-	if c.CheckOnly {
-		settle = (*member).drop
-	}
-	c.result.Members = make([]MemberResult, len(c.members))
-	for i, m := range v.Members {
-		settle(w.held[c.queues[i]])
-		c.result.Members[i].Ledger = m.Ledger
-		if !c.CheckOnly {
-			c.result.Members[i].Position = m.Position
-		}
-	}
-	settle(journal)
-	if c.CheckOnly {
-		return
-	}
-	c.at = part.Position
-	if r.Sequence == 1 {
-		journal.q.begin(journal.entry(c.at))
+	c.result, c.err = SetResult{}, c.verdict.err
+	if c.err == nil { // another process has written it
+		c.result, c.err = w.k.firstOfSet(journal.q.name, c.Request)
 	}
 }
 
-// keep and drop end what a member was asked: it is in its batch, or has left no trace there.
-func (m *member) keep() { m.batch.Keep() }
+// journal is that of a call.
+func (w *wave) journal(c *setCall) *member { return w.held[c.queues[len(c.members)]] }
 
-func (m *member) drop() { m.batch.Drop() }
-
-// entry returns an entry of the batch.
-func (m *member) entry(position uint64) ledger.Entry {
-	entries := m.batch.Entries()
-	return entries[position-entries[0].Position]
+// answer sets the result of a call that was decided, and written if it was accepted.
+func (w *wave) answer(c *setCall) {
+	if c.verdict.kind == settled {
+		return
+	}
+	c.result, c.err = SetResult{}, c.verdict.err
+	if c.err != nil {
+		return
+	}
+	c.result.Members = make([]MemberResult, len(c.members))
+	for i, m := range c.members {
+		c.result.Members[i].Ledger = m.Ledger
+	}
+	if c.CheckOnly {
+		return
+	}
+	journal := w.journal(c)
+	c.written = true
+	c.result.Receipt = journal.receipt(c.verdict.entry)
+	for i, m := range journal.batch.Entries()[c.verdict.entry].Action.(ledger.Together).Members {
+		h := w.held[c.queues[i]]
+		c.result.Members[i].Position = m.Position
+		c.result.Members[i].Head = h.hashes[m.Position-h.batch.Entries()[0].Position]
+	}
 }
 
 // firstOfSet answers a duplicate with the first receipt.
@@ -317,45 +273,27 @@ func (k *Keeper) firstOfSet(journal string, r ledger.Request) (SetResult, error)
 	return result, nil
 }
 
-// ask decides a call's entry in its journal, and leaves it to be kept or dropped. A duplicate gets its
-// first receipt.
-func (m *member) ask(r ledger.Request, now time.Time) (SetResult, error) {
-	store := m.q.k.config.Store
-	sequence, position, err := store.Writer(m.q.name, r.Writer)
-	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return SetResult{}, err
-	}
-	if r.Sequence == 1 && sequence == 0 {
-		if err := m.q.taken(r); err != nil {
-			return SetResult{}, err
-		}
-	}
-	d := m.batch.Ask(r, ledger.Lane{Sequence: sequence, Position: position}, now)
-	if d.Outcome == ledger.Duplicate { // another process has written it
-		return m.q.k.firstOfSet(m.q.name, r)
-	}
-	return SetResult{}, d.Err
-}
-
 // askMember asks one of a call's members for its part, and leaves what is accepted to be kept or dropped.
 func (w *wave) askMember(c *setCall, i int, part *ledger.SetPart) error {
 	h := w.held[c.queues[i]]
 	if h.lost != nil {
 		return h.lost
 	}
-	writer := ledger.SetWriter(c.Writer.Principal)
-	lane, err := h.q.laneOf(writer)
-	if err != nil {
+	lane := h.q.lane(ledger.SetWriter(c.Writer.Principal))
+	if err := h.stands(lane, false); err != nil {
 		return err
 	}
-	m := &c.members[i]
-	return h.batch.Ask(ledger.Request{Writer: writer, Sequence: h.batch.Lane(writer, lane).Sequence + 1,
-		Digest: m.digest, Action: m.Action, Prices: c.prices[i], Caller: m.Caller, Set: part}, lane, w.now).Err
+	m, at := &c.members[i], ledger.Lane{Sequence: lane.last, Position: lane.at}
+	return h.batch.Ask(ledger.Request{Writer: lane.key, Sequence: h.batch.Lane(lane.key, at).Sequence + 1,
+		Digest: m.digest, Action: m.Action, Prices: c.prices[i], Caller: m.Caller, Set: part}, at, w.now).Err
 }
 
-// ask asks all members of a call, which then can be kept or dropped. It returns why some of them refuse;
-// none of them has anything to be dropped then.
+// ask asks all members of a call, which keep their parts if all accept and the call is not only checked. Otherwise it
+// leaves no trace in them. It returns why some of them refuse.
 func (w *wave) ask(c *setCall, part *ledger.SetPart) error {
+	if err := w.apart(c); err != nil {
+		return err
+	}
 	refusal, budgets := &set.Refusal{}, true
 	var accepted []*member
 	for i, m := range c.members {
@@ -367,11 +305,16 @@ func (w *wave) ask(c *setCall, part *ledger.SetPart) error {
 		refusal.Refused = append(refusal.Refused, set.MemberRefusal{Ledger: m.Ledger, Err: err})
 		budgets = budgets && errors.Is(err, ledger.ErrBudget)
 	}
-	if len(refusal.Refused) == 0 {
-		return nil
-	}
+	refused := len(refusal.Refused) > 0
 	for _, h := range accepted {
-		h.drop()
+		if refused || c.CheckOnly {
+			h.batch.Drop()
+		} else {
+			h.batch.Keep()
+		}
+	}
+	if !refused {
+		return nil
 	}
 	refusal.Set = c.names()
 	if budgets {
@@ -380,32 +323,22 @@ func (w *wave) ask(c *setCall, part *ledger.SetPart) error {
 	return refusal
 }
 
-// compare finds out whether refusals and checks were decided on ledgers as they stood at one moment. Ledgers that
-// other daemons had written to were read after the others, so one of two ledgers may have a charge that was made to
-// both. What was written had all of its ledgers as they stood when it was written. The others are compared now: if
-// they have not moved, that is also where they stood then.
+// compare is Keeper.compare of the ledgers of calls that were refused or checked, apart from those that were written.
 func (w *wave) compare() error {
-	var unwritten []*queue
+	var open []*queue
 	seen := map[*queue]bool{}
 	for _, c := range w.calls {
-		if c.written || c.result.Replayed {
+		if c.written || c.verdict.kind == settled {
 			continue
 		}
 		for _, q := range c.queues {
 			if !seen[q] && w.held[q].hashes == nil {
-				unwritten = append(unwritten, q)
+				open = append(open, q)
 			}
 			seen[q] = true
 		}
 	}
-	if len(unwritten) == 0 {
-		return nil
-	}
-	moved, err := w.k.followAll(context.Background(), unwritten)
-	if err == nil && moved {
-		err = ledger.ErrConflict
-	}
-	return err
+	return w.k.compare(open...)
 }
 
 // fits returns how many of each mechanism of the call, alone, fit in every member.
@@ -422,60 +355,4 @@ func (w *wave) fits(c *setCall) (list []mechanism.Part) {
 		}
 	}
 	return list
-}
-
-// write writes what was accepted, by one Append, and completes the results.
-func (w *wave) write() error {
-	var proposals []ledger.Proposal
-	var written []*member
-	for _, m := range w.order {
-		if m.lost != nil || len(m.batch.Entries()) == 0 {
-			continue
-		}
-		p := m.batch.Proposal()
-		p.Genesis = m.genesis
-		proposals, written = append(proposals, p), append(written, m)
-	}
-	if len(proposals) == 0 {
-		return nil
-	}
-	hashes, err := w.k.appendTogether(proposals)
-	if err != nil {
-		switch {
-		case errors.Is(err, ledger.ErrTooLarge), errors.Is(err, ledger.ErrUnavailable):
-		case errors.Is(err, ledger.ErrConflict) && w.k.fleet != nil: // begin reads what others have written
-		default:
-			for _, m := range written {
-				m.q.forget()
-			}
-		}
-		return err
-	}
-	for i, m := range written {
-		m.hashes = hashes[i]
-		m.q.passed(m.batch.Entries()...)
-		if m.genesis != nil { // the store has completed it
-			m.q.forget()
-		} else {
-			m.q.apply(m.batch, hashes[i])
-		}
-	}
-	for _, c := range w.calls {
-		if c.at == 0 {
-			continue
-		}
-		for i := range c.result.Members {
-			m := &c.result.Members[i]
-			m.Head = w.held[c.queues[i]].hash(m.Position)
-		}
-		journal := w.held[c.queues[len(c.members)]]
-		c.result.Receipt = journal.entry(c.at).Receipt(w.k.storeID, journal.q.name, journal.hash(c.at))
-		c.written = true
-	}
-	return nil
-}
-
-// hash returns the hash of an entry that was written.
-func (m *member) hash(position uint64) ledger.Hash {
-	return m.hashes[position-m.batch.Entries()[0].Position]
 }

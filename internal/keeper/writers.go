@@ -99,17 +99,8 @@ func (q *queue) cameFree(w *writer) *writer {
 	return q.k.writers.add(w)
 }
 
-// readWriter reads from the store which sequence number a lane has reached.
-func (q *queue) readWriter(w *writer) error {
-	last, at, err := q.k.config.Store.Writer(q.name, w.key)
-	if err == nil {
-		w.epoch, w.attempt, w.last, w.at, w.first = q.epoch, q.attempt, last, at, receipt{}
-	}
-	return err
-}
-
-// laneOf returns how far a lane has come in which nobody sends but the daemon.
-func (q *queue) laneOf(key ledger.Writer) (ledger.Lane, error) {
+// lane returns the lane of a writer in which nobody sends but the daemon.
+func (q *queue) lane(key ledger.Writer) *writer {
 	q.mu.Lock()
 	w := q.writers[key]
 	var old []*writer
@@ -121,12 +112,7 @@ func (q *queue) laneOf(key ledger.Writer) (ledger.Lane, error) {
 	}
 	q.mu.Unlock()
 	q.k.writers.drop(old)
-	if w.epoch != q.epoch {
-		if err := q.readWriter(w); err != nil {
-			return ledger.Lane{}, err
-		}
-	}
-	return ledger.Lane{Sequence: w.last, Position: w.at}, nil
+	return w
 }
 
 // firstReceipt returns a committed entry's digest and receipt.
