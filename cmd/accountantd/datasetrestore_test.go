@@ -163,7 +163,8 @@ func TestRestoreWithDatasets(t *testing.T) {
 
 	// The dataset is charged for the ledger that is gone, and survey/a for what it lost.
 	lost := func(epsilon float64) *pb.Reconcile {
-		return &pb.Reconcile{Reason: "from the logs", Events: []*pb.Event{servertest.Pure(epsilon, 1)}}
+		return &pb.Reconcile{Reason: "from the logs", Events: []*pb.Event{servertest.Pure(epsilon, 1)},
+			Contribution: pb.SetPart_OVER_ALL}
 	}
 	o.reconcile("survey/a", lost(0.25))
 	o.refused(o.approve("ben", "survey/a", raise), codes.FailedPrecondition, unreconciled) // the dataset is not yet

@@ -132,7 +132,7 @@ func TestFailoverThatLostCharges(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := ctl("ledger", "reconcile", "lost", "--charge", file, "--server",
+	if code, out := ctl("ledger", "reconcile", "lost", "--charge", file, "--contribution", "over-all", "--server",
 		"unix:"+daemons[2].ready["socket"]); code != 0 {
 		t.Fatalf("reconcile: exit %d\n%s", code, out)
 	}

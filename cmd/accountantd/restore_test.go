@@ -173,11 +173,14 @@ func TestRestore(t *testing.T) {
 	}
 	trained := workload("filter.json",
 		fmt.Sprintf(`{"count": %d, "mechanism": {"poissonSampled": {"samplingProbability": 0.01, "mechanism": {"gaussian": {"noiseMultiplier": 1}}}}}`, lost[filter]))
-	must("reconciled", "ledger", "reconcile", filter, "--charge", trained, "--request-id", "known")
-	must("already reconciled (replayed)", "ledger", "reconcile", filter, "--charge", trained, "--request-id", "known")
+	must("reconciled", "ledger", "reconcile", filter, "--charge", trained, "--contribution", "over-all",
+		"--request-id", "known")
+	must("already reconciled (replayed)", "ledger", "reconcile", filter, "--charge", trained,
+		"--contribution", "over-all",
+		"--request-id", "known")
 	must(`"guarantee": "filter"`, "query", filter, "--delta", "1e-5", "--output", "json")
 	must("is no more than", "statement", filter)
-	must("reconciled", "ledger", "reconcile", small, "--charge",
+	must("reconciled", "ledger", "reconcile", small, "--contribution", "over-all", "--charge",
 		workload("small.json", `{"count": 6, "mechanism": {"pureDp": {"epsilon": 0.1}}}`))
 	must(`"guarantee": "descriptive"`, "query", small, "--delta", "1e-5", "--output", "json")
 	must("1.1    0         0", "ledger", "get", small)

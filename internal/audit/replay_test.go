@@ -106,7 +106,7 @@ func TestTamperedRestores(t *testing.T) {
 		return e
 	}
 	restored := ledger.Restored{From: writer, StoreID: other, Newest: noon}
-	lost := ledger.Reconcile{Events: charge(0.1, 2).Events, Reason: "r"}
+	lost := ledger.Reconcile{Events: charge(0.1, 2).Events, Contribution: ledger.OverAll, Reason: "r"}
 	restoring := as(entry(2, restored), ledger.Daemon, "request/restore", 1)
 	reconciling := as(entry(3, lost), "p", other, 1)
 	over := lost
@@ -130,7 +130,8 @@ func TestTamperedRestores(t *testing.T) {
 		{"over a budget that it is not",
 			[]ledger.Entry{restoring, as(entry(3, over), "p", other, 1)}, "entry 3: action: "},
 		{"without saying that it is over",
-			[]ledger.Entry{restoring, as(entry(3, ledger.Reconcile{Events: charge(0.1, 20).Events}), "p", other, 1)},
+			[]ledger.Entry{restoring, as(entry(3,
+				ledger.Reconcile{Events: charge(0.1, 20).Events, Contribution: ledger.OverAll}), "p", other, 1)},
 			"entry 3: action: "},
 	} {
 		l := written(t, charge(0.1, 1))

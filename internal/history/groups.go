@@ -274,6 +274,10 @@ func (g *Groups) find(e ledger.Entry, d ledger.Details, from *holding) *Group {
 			return from.group
 		case d.Child != "":
 			return g.group("child ledgers", true)
+		case d.Elsewhere != 0: // which other ledgers had it is not known
+			group := g.group(fmt.Sprintf("lost %d", d.Elsewhere), true)
+			group.Set = &ledger.SetPart{Members: 2, Contribution: d.Elsewhere}
+			return group
 		case e.Set == nil:
 			return g.group("alone", true)
 		}

@@ -14,12 +14,12 @@ type Share struct {
 }
 
 // Sharing returns what Groups by set have found. It is not whole for a ledger that has had children: what these have
-// charged together with others is written down in their own entries.
+// charged together with others is written down in their own entries. Nor is it for a ledger that has lost a charge to
+// several ledgers.
 func (g *Groups) Sharing() (list []Share, whole bool) {
+	whole = true
 	for _, group := range g.groups {
-		if group.Unnamed && group.Name != "alone" {
-			return nil, false
-		}
+		whole = whole && (!group.Unnamed || group.Name == "alone")
 		s := Share{Part: group.Set}
 		if group.Set != nil {
 			s.Set = group.Name
@@ -35,5 +35,5 @@ func (g *Groups) Sharing() (list []Share, whole bool) {
 		}
 		list = append(list, s)
 	}
-	return list, true
+	return list, whole
 }

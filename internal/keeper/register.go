@@ -267,11 +267,24 @@ func (k *Keeper) charged(ctx context.Context, overlap *lookup.Overlap, spec ledg
 			return fmt.Errorf("ledger %s: %w", name, err)
 		}
 	}
+	var texts []string
+	for _, name := range names {
+		if len(names) == 1 {
+			break
+		}
+		lost := false
+		if err := k.read(ctx, name, func(s *ledger.State) { lost = s.LostInEach() }); err != nil {
+			return fmt.Errorf("ledger %s: %w", name, err)
+		}
+		if lost && len(texts) < maxWrong {
+			texts = append(texts, fmt.Sprintf("ledger %s, with others that are not known since it has lost entries",
+				name))
+		}
+	}
 	n := len(overlap.Pairs)
-	if n == 0 {
+	if n+len(texts) == 0 {
 		return nil
 	}
-	var texts []string
 	for _, p := range overlap.Pairs[:min(n, maxWrong)] {
 		texts = append(texts, fmt.Sprintf("ledgers %s and %s (%s, position %d)", p.Ledgers[0], p.Ledgers[1],
 			journals.Name(p.Journal), p.Position))

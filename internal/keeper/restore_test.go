@@ -93,7 +93,7 @@ func TestRestoredLedger(t *testing.T) {
 	for i := range results {
 		others.Go(func() { results[i], errs[i] = ask("a", string(rune('a'+i)), ledger.Charge{Events: tenths(1)}) })
 	}
-	done, err := ask("a", "r", ledger.Reconcile{Events: tenths(1), Reason: "r"})
+	done, err := ask("a", "r", ledger.Reconcile{Events: tenths(1), Contribution: ledger.OverAll, Reason: "r"})
 	others.Wait()
 	if err != nil || done.Receipt.StoreID != restoredID {
 		t.Fatalf("%+v, %v", done, err)

@@ -42,6 +42,10 @@ type Details struct {
 	Child  string // the ledger that it reserves for
 	More   int    // about how many bytes of memory its other content takes
 
+	// Elsewhere is the contribution of Events that the action charges because other ledgers and this one were
+	// charged with them before it lost that. 0 for other actions: an entry's SetPart has the contribution.
+	Elsewhere Contribution
+
 	// The action moves Events from one pot to another. Without Events it moves all that
 	// is left of the reservation About, and without About all of that pot. Where From
 	// and To are equal it moves nothing.

@@ -38,6 +38,7 @@ type amendments struct {
 	restored     []origin // by position
 	reconciled   int
 	unreconciled bool
+	lostInEach   bool // something lost was charged with a sensitivity in each of several ledgers
 	lost         Head // the newest entry that the database has lost, as a Restored says
 
 	acknowledged []Acknowledgement // by position, each warning once

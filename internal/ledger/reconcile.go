@@ -17,6 +17,10 @@ type Reconcile struct {
 	AcceptLoss bool   // then without Events
 	Reason     string // may be empty, unless the loss is accepted
 
+	// Contribution is that of the Events. It is OverAll if they were charged to this ledger alone. 0 of Events is as
+	// InEach.
+	Contribution Contribution
+
 	Over bool // budgets or the plan did not allow the Events; set by the decision
 
 	Approval // by two people; not part of what is asked
@@ -39,7 +43,40 @@ func (Reconcile) Kind() string { return "reconcile" }
 
 // Details implements Action.
 func (v Reconcile) Details() Details {
-	return Details{Events: v.Events, Reason: v.Reason, From: PotBudget, To: PotCharged}
+	return Details{Events: v.Events, Reason: v.Reason, From: PotBudget, To: PotCharged,
+		Elsewhere: v.elsewhere()}
+}
+
+// elsewhere is the contribution of events that other ledgers may have been charged with, too; 0 if none were.
+func (v Reconcile) elsewhere() Contribution {
+	switch {
+	case len(v.Events) == 0 || v.Contribution == OverAll:
+		return 0
+	case v.Contribution == 0:
+		return InEach
+	}
+	return v.Contribution
+}
+
+// fits refuses events that were charged in each of several ledgers where this ledger takes no such charge, or where
+// the budget that pays for it may pay for the other ledgers by now. docs/math/children.md §5.6.1.
+func (v Reconcile) fits(b *Batch) error {
+	spec, in := b.spec(), v.elsewhere()
+	switch payer := parentOf(*spec, b.amended); {
+	case in == 0:
+		return nil
+	case spec.OverAllOnly:
+		return refuse(ErrReconcile, "contribution: a sensitivity in each ledger, but ledger %s was created to take "+
+			"only charges with a sensitivity over all ledgers; allowed: OVER_ALL", spec.Name)
+	case in == PeopleDrawnInEach && spec.Policy != Descriptive:
+		return refuse(ErrReconcile, "contribution: PEOPLE_DRAWN_IN_EACH, but ledger %s has a budget or a plan and "+
+			"takes no such charge; allowed: the contribution of what was charged", spec.Name)
+	case payer != "" && !b.amended.unreconciled:
+		return refuse(ErrReconcile, "contribution: a sensitivity in each ledger, but %s pays for ledger %s and "+
+			"perhaps for the others, each alone; allowed: OVER_ALL with events that cost what somebody with "+
+			"rows in all of the ledgers loses, such as group with their number", payer, spec.Name)
+	}
+	return nil
 }
 
 func (v Reconcile) decide(b *Batch) error {
@@ -57,6 +94,9 @@ func (v Reconcile) decide(b *Batch) error {
 		if err := b.amendable(); err != nil {
 			return err
 		}
+	}
+	if err := v.fits(b); err != nil {
+		return err
 	}
 	if err := b.inRange(v.Events); err != nil {
 		return err
@@ -99,6 +139,10 @@ func (v Reconcile) amend(a amendments, e Entry) amendments {
 		as.Text = lost + ", is no more than " + listed(v.Events)
 	default:
 		as.Text = lost + ", was also " + listed(v.Events)
+	}
+	if v.elsewhere() != 0 {
+		as.Text += ", with a sensitivity in each of several ledgers"
+		a.lostInEach = true
 	}
 	if v.Over {
 		as.Text += ", which the budgets or the plan do not allow"

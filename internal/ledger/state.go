@@ -154,6 +154,9 @@ func (s *State) count(i int) uint64 {
 	return 0
 }
 
+// LostInEach reports whether the ledger has lost a charge that was made with a sensitivity in each of several ledgers.
+func (s *State) LostInEach() bool { return s.amended.lostInEach }
+
 // Summary returns the committed state without its counts.
 func (s *State) Summary() Summary { return s.summary }
 

@@ -117,7 +117,7 @@ func TestStoredRestoreErrors(t *testing.T) {
 			func(e *recordv1.Entry) { e.GetRestored().ProtoReflect().SetUnknown(unknownField) }, "unknown field 99"},
 		{ledger.Reconcile{AcceptLoss: true, Reason: "r"}, func(e *recordv1.Entry) { e.GetReconcile().Reason = "" },
 			"reconcile.reason: missing"},
-		{ledger.Reconcile{Events: wiretest.StepCharge.Events},
+		{ledger.Reconcile{Events: wiretest.StepCharge.Events, Contribution: ledger.OverAll},
 			func(e *recordv1.Entry) { e.GetReconcile().Events[0].Count = 0 }, "reconcile.events[0].count: 0"},
 		{ledger.Reconcile{},
 			func(e *recordv1.Entry) { e.GetReconcile().ProtoReflect().SetUnknown(unknownField) }, "unknown field 99"},

@@ -69,7 +69,8 @@ var canonical = withOthers(map[string]func(b []byte, v ledger.Action) []byte{
 	}),
 	// Whether it is over a budget follows from the ledger.
 	"reconcile": asks(11, func(b []byte, v ledger.Reconcile) []byte {
-		return wire.AppendText(append(appendCharged(b, v.Events, nil), wire.Bit(v.AcceptLoss)), v.Reason)
+		return wire.AppendText(append(appendCharged(b, v.Events, nil), wire.Bit(v.AcceptLoss)|byte(v.Contribution)<<1),
+			v.Reason)
 	}),
 	"acknowledge": asks(13, func(b []byte, v ledger.Acknowledge) []byte {
 		return wire.AppendText(wire.AppendText(b, v.Warning), v.Reason)

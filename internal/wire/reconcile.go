@@ -27,7 +27,14 @@ func ToReconcile(adj mechanism.Adjacency, r *pb.Reconcile) (ledger.Reconcile, er
 	if err := checkReconciling(v); err != nil {
 		return ledger.Reconcile{}, err
 	}
-	return v, checkEvents(adj, "reconcile.events", v.Events)
+	if err := checkEvents(adj, "reconcile.events", v.Events); err != nil {
+		return v, err
+	}
+	if len(v.Events) > 0 && v.Contribution == 0 {
+		return v, Absent("reconcile.contribution", "OVER_ALL if the events were charged to this ledger alone, or to "+
+			"several with that contribution; otherwise the contribution with which they were charged to several")
+	}
+	return v, nil
 }
 
 // toReconcile converts without a check of ranges.
@@ -35,8 +42,15 @@ func toReconcile(r *pb.Reconcile) (ledger.Reconcile, error) {
 	v := ledger.Reconcile{AcceptLoss: r.GetAcceptLoss(), Reason: r.GetReason(), Over: r.GetOverBudget(),
 		Approval: toApproval(r.GetApproval())}
 	err := Known("reconcile", r)
-	if err == nil && len(r.GetEvents()) > 0 {
-		v.Events, err = toEvents("reconcile.events", r.GetEvents())
+	if err != nil || len(r.GetEvents()) == 0 {
+		if err == nil && r.GetContribution() != pb.SetPart_CONTRIBUTION_UNSPECIFIED {
+			err = Invalid("reconcile.contribution", r.GetContribution().String(), "none without events")
+		}
+		return v, err
+	}
+	if v.Events, err = toEvents("reconcile.events", r.GetEvents()); err == nil &&
+		r.GetContribution() != pb.SetPart_CONTRIBUTION_UNSPECIFIED {
+		v.Contribution, err = ToContribution("reconcile.contribution", r.GetContribution())
 	}
 	return v, err
 }
@@ -46,6 +60,12 @@ func checkReconciling(v ledger.Reconcile) error {
 	if n := len(v.Events); n > MaxChargeEvents || n > 0 && v.AcceptLoss {
 		return Invalid("reconcile.events", fmt.Sprintf("%d events", n),
 			"at most 1,000, and none where the loss is accepted; the rest in further ones")
+	}
+	if v.Contribution != 0 && !v.Contribution.Valid() {
+		return Invalid("reconcile.contribution", fmt.Sprint(v.Contribution), "one that is known")
+	}
+	if err := CheckContribution("reconcile.contribution", v.Contribution, v.Events); err != nil {
+		return err
 	}
 	if err := checkApproval("reconcile", v.Approval); err != nil {
 		return err
@@ -60,7 +80,7 @@ func fromReconcile(v ledger.Reconcile) *pb.Reconcile {
 	r := &pb.Reconcile{AcceptLoss: v.AcceptLoss, Reason: v.Reason, OverBudget: v.Over,
 		Approval: fromApproval(v.Approval)}
 	if len(v.Events) > 0 {
-		r.Events = FromEvents(v.Events)
+		r.Events, r.Contribution = FromEvents(v.Events), pb.SetPart_Contribution(v.Contribution)
 	}
 	return r
 }

@@ -14,7 +14,9 @@ import (
 
 // What the API takes is what entries show, less what the daemon has found.
 func TestReconcileRoundTrip(t *testing.T) {
-	for _, want := range []ledger.Reconcile{{}, {Reason: "r"}, {Events: wiretest.StepCharge.Events},
+	for _, want := range []ledger.Reconcile{{}, {Reason: "r"},
+		{Events: wiretest.StepCharge.Events, Contribution: ledger.OverAll},
+		{Events: wiretest.StepCharge.Events, Contribution: ledger.RowsDrawnInEach},
 		{AcceptLoss: true, Reason: "r"}} {
 		if got, err := ToReconcile(mechanism.AddOrRemoveOne, fromReconcile(want)); err != nil ||
 			!reflect.DeepEqual(got, want) {
@@ -44,14 +46,21 @@ func TestReconcileErrors(t *testing.T) {
 	}{
 		{"reconcile.events", func(r *pb.Reconcile) { r.Events = slices.Repeat(r.Events, MaxChargeEvents+1) }},
 		{"reconcile.events", func(r *pb.Reconcile) { r.AcceptLoss = true }},
-		{"reconcile.reason", func(r *pb.Reconcile) { r.Events, r.AcceptLoss, r.Reason = nil, true, "" }},
+		{"reconcile.reason", func(r *pb.Reconcile) {
+			r.Events, r.Contribution, r.AcceptLoss, r.Reason = nil, 0, true, ""
+		}},
 		{"reconcile.reason", func(r *pb.Reconcile) { r.Reason = strings.Repeat("r", 1025) }},
 		{"reconcile.over_budget", func(r *pb.Reconcile) { r.OverBudget = true }},
 		{"reconcile.events[0].count", func(r *pb.Reconcile) { r.Events[0].Count = 0 }},
 		{"reconcile.events[0]", func(r *pb.Reconcile) { r.Events[0].ProtoReflect().SetUnknown(unknownField) }},
 		{"reconcile", func(r *pb.Reconcile) { r.ProtoReflect().SetUnknown(unknownField) }},
+		{"reconcile.contribution", func(r *pb.Reconcile) { r.Contribution = 0 }},
+		{"reconcile.contribution", func(r *pb.Reconcile) { r.Contribution = 5 }},
+		{"reconcile.contribution", func(r *pb.Reconcile) { r.Contribution = pb.SetPart_IN_EACH }}, // of a sample
+		{"reconcile.contribution", func(r *pb.Reconcile) { r.Events = nil }},
 	} {
-		r := fromReconcile(ledger.Reconcile{Events: wiretest.StepCharge.Events, Reason: "r"})
+		r := fromReconcile(ledger.Reconcile{Events: wiretest.StepCharge.Events, Contribution: ledger.OverAll,
+			Reason: "r"})
 		c.change(r)
 		_, err := ToReconcile(mechanism.AddOrRemoveOne, r)
 		checkInvalid(t, err, c.field)

@@ -105,7 +105,7 @@ def test_every_action_can_be_proposed(company: Company) -> None:
     balance = company.ben.get_ledger(name).budgets[0].value
     assert (balance.limit, balance.spent, balance.reserved) == (2, 0, 0)
     with pytest.raises(FailedPrecondition, match="restore"):  # it was decided, and there is nothing to reconcile
-        company.ann.propose(name, reconcile={"events": [laplace(scale=1, sensitivity=1)]})
+        company.ann.propose(name, reconcile={"events": [laplace(scale=1, sensitivity=1)], "contribution": "over-all"})
 
 
 def test_withdrawn(company: Company) -> None:

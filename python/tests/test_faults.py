@@ -341,7 +341,7 @@ def test_a_restored_ledger_is_reconciled(daemon: Daemon, connect: Connect, tmp_p
     fresh = connect(daemon.socket)
     with pytest.raises(FailedPrecondition, match="reconcile"):
         fresh.report(ledger, STEP)
-    fresh.reconcile(ledger, (STEP, 7))
+    fresh.reconcile(ledger, (STEP, 7), contribution="over-all")
     with fresh.run(ledger) as run:
         run.step(STEP)
     assert fresh.get_ledger(ledger).total_count == 13

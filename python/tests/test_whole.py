@@ -163,7 +163,8 @@ SAMPLES: list[tuple[str, Any]] = [
     (".*: Sequence.float", [0.5]), (".*: bool", True),
 ]
 # What is needed besides, by the function's name.
-BESIDES = {"query": {"delta": 1e-6}, "explain": {"delta": 1e-6}, "calibrate": {"target_mu": 100.0}}
+BESIDES = {"query": {"delta": 1e-6}, "explain": {"delta": 1e-6}, "calibrate": {"target_mu": 100.0},
+           "reconcile": {"contribution": "over-all"}}
 
 
 def parameters(function: Any) -> Iterator[tuple[str, str, bool]]:

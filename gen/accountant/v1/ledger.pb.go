@@ -2692,7 +2692,12 @@ type Reconcile struct {
 	// is descriptive. Only in entries.
 	OverBudget bool `protobuf:"varint,4,opt,name=over_budget,json=overBudget,proto3" json:"over_budget,omitempty"`
 	// By whose proposal and approval; absent where one person did it. Only in entries.
-	Approval      *Approval `protobuf:"bytes,5,opt,name=approval,proto3" json:"approval,omitempty"`
+	Approval *Approval `protobuf:"bytes,5,opt,name=approval,proto3" json:"approval,omitempty"`
+	// Whose rows the sensitivity of the events bounds. Required with events: OVER_ALL if they were charged to
+	// this ledger alone, or to several with that contribution. With another one, answers about several ledgers
+	// take them for a release that any of the others may have had, too; and the ledger comes under no budget
+	// that pays for others.
+	Contribution  SetPart_Contribution `protobuf:"varint,6,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2760,6 +2765,13 @@ func (x *Reconcile) GetApproval() *Approval {
 		return x.Approval
 	}
 	return nil
+}
+
+func (x *Reconcile) GetContribution() SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return SetPart_CONTRIBUTION_UNSPECIFIED
 }
 
 // Approval says by whose proposal something was done that one person may not do alone. The
@@ -3948,7 +3960,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\vnewest_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"newestTime\x12#\n" +
 	"\rlost_position\x18\x05 \x01(\x04R\flostPosition\x12\x1b\n" +
-	"\tlost_hash\x18\x06 \x01(\fR\blostHash\"\xc8\x01\n" +
+	"\tlost_hash\x18\x06 \x01(\fR\blostHash\"\x91\x02\n" +
 	"\tReconcile\x12,\n" +
 	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\x12\x1f\n" +
 	"\vaccept_loss\x18\x02 \x01(\bR\n" +
@@ -3956,7 +3968,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1f\n" +
 	"\vover_budget\x18\x04 \x01(\bR\n" +
 	"overBudget\x123\n" +
-	"\bapproval\x18\x05 \x01(\v2\x17.accountant.v1.ApprovalR\bapproval\"Z\n" +
+	"\bapproval\x18\x05 \x01(\v2\x17.accountant.v1.ApprovalR\bapproval\x12G\n" +
+	"\fcontribution\x18\x06 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"Z\n" +
 	"\bApproval\x12\x1a\n" +
 	"\bproposal\x18\x01 \x01(\x04R\bproposal\x12\x1a\n" +
 	"\bproposer\x18\x02 \x01(\tR\bproposer\x12\x16\n" +
@@ -4154,25 +4167,26 @@ var file_accountant_v1_ledger_proto_depIdxs = []int32{
 	47, // 64: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
 	49, // 65: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
 	27, // 66: accountant.v1.Reconcile.approval:type_name -> accountant.v1.Approval
-	23, // 67: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
-	21, // 68: accountant.v1.Propose.free:type_name -> accountant.v1.Free
-	24, // 69: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
-	26, // 70: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
-	34, // 71: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
-	47, // 72: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
-	28, // 73: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
-	44, // 74: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
-	35, // 75: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
-	4,  // 76: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
-	37, // 77: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
-	27, // 78: accountant.v1.AmendDataset.approval:type_name -> accountant.v1.Approval
-	36, // 79: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
-	36, // 80: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
-	81, // [81:81] is the sub-list for method output_type
-	81, // [81:81] is the sub-list for method input_type
-	81, // [81:81] is the sub-list for extension type_name
-	81, // [81:81] is the sub-list for extension extendee
-	0,  // [0:81] is the sub-list for field type_name
+	2,  // 67: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
+	23, // 68: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
+	21, // 69: accountant.v1.Propose.free:type_name -> accountant.v1.Free
+	24, // 70: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
+	26, // 71: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
+	34, // 72: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
+	47, // 73: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
+	28, // 74: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
+	44, // 75: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
+	35, // 76: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
+	4,  // 77: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
+	37, // 78: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
+	27, // 79: accountant.v1.AmendDataset.approval:type_name -> accountant.v1.Approval
+	36, // 80: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
+	36, // 81: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
+	82, // [82:82] is the sub-list for method output_type
+	82, // [82:82] is the sub-list for method input_type
+	82, // [82:82] is the sub-list for extension type_name
+	82, // [82:82] is the sub-list for extension extendee
+	0,  // [0:82] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }

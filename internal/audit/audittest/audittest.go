@@ -263,7 +263,7 @@ func (w *writing) reconcile(lost []mechanism.Event) ledger.Action {
 	case 1:
 		return ledger.Reconcile{}
 	}
-	return ledger.Reconcile{Events: lost, Reason: "from a log"}
+	return ledger.Reconcile{Events: lost, Contribution: ledger.OverAll, Reason: "from a log"}
 }
 
 // raise makes the budgets, or the plan, larger by a half.

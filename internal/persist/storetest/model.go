@@ -151,7 +151,7 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 		last := rapid.IntRange(0, 60).Draw(rt, "close") == 0
 		switch {
 		case after.after(len(after.entries)).Unreconciled:
-			e.Action, last = ledger.Reconcile{Events: charge.Events}, false
+			e.Action, last = ledger.Reconcile{Events: charge.Events, Contribution: ledger.OverAll}, false
 		case last:
 			e.Action = ledger.Close{Reason: "r"}
 		case rapid.IntRange(0, 12).Draw(rt, "restore") == 0:

@@ -46,7 +46,8 @@ func testRestored(t *testing.T, h Harness) {
 	if sums, err := s.List("", "", 9); err != nil || len(sums) != 2 || !sums[0].Unreconciled || !sums[1].Unreconciled {
 		t.Errorf("List = %+v, %v; want that both need reconciling", sums, err)
 	}
-	l.append(l.request(writer(2), ledger.Reconcile{Events: []mechanism.Event{part(0, 4), part(3, 1)}, Reason: "found"}))
+	l.append(l.request(writer(2), ledger.Reconcile{Events: []mechanism.Event{part(0, 4), part(3, 1)},
+		Contribution: ledger.OverAll, Reason: "found"}))
 	m.append(m.request(writer(2), ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"}),
 		m.charge(writer(2), 1, 1))
 	again()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -152,6 +153,36 @@ func (s *Server) RestartAfter(change func(path string)) {
 	}
 	change(s.path)
 	s.start()
+}
+
+// LoseAfter makes a copy of the store, has lose done, and starts again with what is restored from the copy.
+func (s *Server) LoseAfter(lose func()) {
+	s.t.Helper()
+	dir := s.t.TempDir()
+	backup := filepath.Join(dir, "backup")
+	content, _, err := s.Store.(*persist.Store).Backup()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = content.Close() }()
+	copied, err := os.Create(backup)
+	if err == nil {
+		_, err = io.Copy(copied, content)
+	}
+	if err = errors.Join(err, copied.Close()); err != nil {
+		s.t.Fatal(err)
+	}
+	lose()
+	s.RestartAfter(func(path string) {
+		restored := filepath.Join(dir, "restored", filepath.Base(path))
+		_, err := persist.Restore(context.Background(), persist.RestoreConfig{Backup: backup, Path: restored})
+		if err == nil {
+			err = os.Rename(restored, path)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	})
 }
 
 // Dial opens another connection, closed when the test ends.

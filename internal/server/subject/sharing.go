@@ -92,8 +92,8 @@ func (s Several) shared(parts func(history.Share) []mechanism.Part) (links []lin
 	together := map[string]*release{}
 	var order []*release
 	for _, sub := range s.apart {
-		if !sub.whole { // its children may have been charged together with the others
-			if sub.View.Genesis.Spec.Policy == ledger.Descriptive { // it has none: its entries could not be read
+		if !sub.whole { // its children, or it before a loss, may have been charged together with the others
+			if sub.shares == nil && sub.View.Genesis.Spec.Policy == ledger.Descriptive { // they could not be read
 				return nil
 			}
 			own := sub.Charged
@@ -154,11 +154,12 @@ func (s Several) shared(parts func(history.Share) []mechanism.Part) (links []lin
 // was drawn, by the rows in another ledger, meets the mechanism as if it was not on a sample. Only descriptive ledgers
 // take such charges.
 func (s Several) peopleDrawn() bool {
-	return slices.ContainsFunc(s.apart, func(m member) bool {
-		return m.View.Genesis.Spec.Policy == ledger.Descriptive &&
-			len(s.each) > 1 && (!m.whole || slices.ContainsFunc(m.shares, func(h history.Share) bool {
-			return h.Part != nil && h.Part.Members > 1 && h.Part.Contribution == ledger.PeopleDrawnInEach
-		}))
+	drawn := func(h history.Share) bool {
+		return h.Part != nil && h.Part.Members > 1 && h.Part.Contribution == ledger.PeopleDrawnInEach
+	}
+	return len(s.each) > 1 && slices.ContainsFunc(s.apart, func(m member) bool {
+		unread := m.shares == nil && !m.whole
+		return m.View.Genesis.Spec.Policy == ledger.Descriptive && (unread || slices.ContainsFunc(m.shares, drawn))
 	})
 }
 

@@ -175,3 +175,15 @@ def enum_value(kind: Any, place: str, value: Any, also: Iterable[str] = ()) -> i
             raise ValueError(f"{place}: {value!r}; allowed: {allowed}")
         return int(kind.values_by_name[name].number)
     return whole(place, value, most=2**31 - 1)
+
+
+def bounded(contribution: str | int | None) -> pb.SetPart.Contribution:
+    """Whose rows the sensitivity bounds, as the API has it; there is no default, as answers differ by it."""
+    if contribution is None:
+        raise TypeError(
+            'contribution is missing; allowed: "over-all" if the sensitivity bounds what a person\'s rows in all of '
+            'the ledgers move the release by together, or "in-each" if it bounds those in each ledger alone, so that '
+            'somebody in n of them counts as a group of n (on Poisson samples "rows-drawn-in-each" or '
+            '"people-drawn-in-each")')
+    return cast("pb.SetPart.Contribution", enum_value(pb.SetPart.DESCRIPTOR.enum_types_by_name["Contribution"],
+                                                      "contribution", contribution))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast, Union
+from typing import Union
 
 from . import proto as pb
 from ._core import Plan
-from ._fields import Events, enum_value, events, fill
+from ._fields import Events, bounded, events, fill
 from ._verbs import Labels, reserve_content, same, write
 from .errors import BudgetExceeded
 
@@ -42,18 +42,6 @@ def shown(ledgers: Ledgers) -> str:
         return f"{ledgers.prefix}{ledgers.first}…{ledgers.last}"
     names = list(ledgers)
     return ", ".join(names) if len(names) <= 3 else f"{names[0]}, … {names[-1]} ({len(names)} ledgers)"
-
-
-def bounded(contribution: str | int | None) -> pb.SetPart.Contribution:
-    """Whose rows the sensitivity bounds, as the API has it; there is no default, as answers differ by it."""
-    if contribution is None:
-        raise TypeError(
-            'contribution is missing; allowed: "over-all" if the sensitivity bounds what a person\'s rows in all of '
-            'the ledgers move the release by together, or "in-each" if it bounds those in each ledger alone, so that '
-            'somebody in n of them counts as a group of n (on Poisson samples "rows-drawn-in-each" or '
-            '"people-drawn-in-each")')
-    return cast("pb.SetPart.Contribution", enum_value(pb.SetPart.DESCRIPTOR.enum_types_by_name["Contribution"],
-                                                      "contribution", contribution))
 
 
 def report(ledgers: Ledgers, what: Events, contribution: str | int | None, labels: Labels,

@@ -10,6 +10,7 @@ from . import _verbs as verbs
 from . import proto as pb
 from ._caller import Caller
 from ._core import Plan
+from ._fields import bounded
 from .errors import NotFound
 
 
@@ -59,7 +60,7 @@ class Several:
     """Several ledgers, charged together. A reservation is named by its receipt."""
 
     def __init__(self, ledgers: set_verbs.Ledgers, contribution: str | int | None) -> None:
-        self._asked, self._contribution = ledgers, set_verbs.bounded(contribution)
+        self._asked, self._contribution = ledgers, bounded(contribution)
         self.ledger: list[str] = [] if isinstance(ledgers, pb.LedgerRange) else list(set_verbs.message(ledgers).ledgers)
         self.shown = set_verbs.shown(ledgers)
 

@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from . import _questions as questions
 from . import proto as pb
 from ._core import Plan
-from ._fields import Action, Events, OneEvent, events, fill, workload
+from ._fields import Action, Events, OneEvent, bounded, events, fill, workload
 from ._questions import Subject
 from ._whole import whole
 from .answers import Calibration, Curve
@@ -144,9 +144,15 @@ def raise_budgets(ledger: str, fields: Mapping[str, Any], request_id: str | None
     return write("raise_budgets", ledger, "Raise", request, request_id)
 
 
-def reconcile(ledger: str, what: Events, accept_loss: bool, reason: str,
+def reconcile(ledger: str, what: Events, contribution: str | int | None, accept_loss: bool, reason: str,
               request_id: str | None) -> Plan[pb.ReconcileResponse]:
     content = pb.Reconcile(events=events(what), accept_loss=accept_loss, reason=reason)
+    if contribution is not None:
+        content.contribution = bounded(contribution)
+    elif content.events:
+        raise TypeError(
+            'reconcile: contribution is missing; allowed: "over-all" if the events were charged to this ledger alone, '
+            'or to several with that contribution; otherwise the contribution with which they were charged to several')
     return write("reconcile", ledger, "Reconcile", pb.ReconcileRequest(ledger=ledger, reconcile=content), request_id)
 
 

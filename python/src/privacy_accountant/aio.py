@@ -293,11 +293,12 @@ class AsyncClient:
         return await self._carry_out(verbs.raise_budgets(ledger, fields, request_id), deadline)
 
     async def reconcile(
-        self, ledger: str, events: Events = (), *, accept_loss: bool = False, reason: str = "",
-        request_id: str | None = None,
-        deadline: float | None = None,
+        self, ledger: str, events: Events = (), *, contribution: str | int | None = None,
+        accept_loss: bool = False, reason: str = "",
+        request_id: str | None = None, deadline: float | None = None,
     ) -> pb.ReconcileResponse:
-        return await self._carry_out(verbs.reconcile(ledger, events, accept_loss, reason, request_id), deadline)
+        plan = verbs.reconcile(ledger, events, contribution, accept_loss, reason, request_id)
+        return await self._carry_out(plan, deadline)
 
     async def acknowledge(
         self, ledger: str, warning: str, *, reason: str, request_id: str | None = None, deadline: float | None = None,

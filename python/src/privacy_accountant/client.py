@@ -323,13 +323,16 @@ class Client(Caller):
         return self._carry_out(verbs.raise_budgets(ledger, fields, request_id), deadline)
 
     def reconcile(
-        self, ledger: str, events: Events = (), *, accept_loss: bool = False, reason: str = "",
-        request_id: str | None = None,
-        deadline: float | None = None,
+        self, ledger: str, events: Events = (), *, contribution: str | int | None = None,
+        accept_loss: bool = False, reason: str = "",
+        request_id: str | None = None, deadline: float | None = None,
     ) -> pb.ReconcileResponse:
         """Says what a restored ledger has lost: events, which are charged even where budgets do not
-        allow it; none, if nothing was lost; or accept_loss, with a reason. On the daemon's own socket only."""
-        return self._carry_out(verbs.reconcile(ledger, events, accept_loss, reason, request_id), deadline)
+        allow it; none, if nothing was lost; or accept_loss, with a reason. On the daemon's own socket only.
+
+        contribution is required with events: "over-all" if they were charged to this ledger alone, or to several
+        with that contribution; otherwise the contribution with which they were charged to several."""
+        return self._carry_out(verbs.reconcile(ledger, events, contribution, accept_loss, reason, request_id), deadline)
 
     def acknowledge(
         self, ledger: str, warning: str, *, reason: str, request_id: str | None = None, deadline: float | None = None,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/several"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -14,7 +15,7 @@ import (
 
 func ledgerReconcile(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "reconcile NAME (--charge FILE | --accept-loss REASON)",
+		Use:   "reconcile NAME (--charge FILE --contribution WHOSE | --accept-loss REASON)",
 		Short: "Say what a ledger has lost by a restore or a failover",
 		Long: `A ledger that was restored from a backup, or of which a failover of the database has
 lost entries, takes nothing until somebody has said what was charged to it after the
@@ -31,13 +32,19 @@ backup was made, or was in those entries.
                         lists that as an assumption, and its guarantee is
                         descriptive.
 
+With --charge, --contribution says whether charges to several ledgers at once are
+among what is lost: over-all if there are none, or if their sensitivity was over all
+of the ledgers; otherwise the contribution that they had. Answers about several
+ledgers count them as charges to each of those ledgers then. A file without events
+needs no --contribution.
+
 Unsure? Charge more rather than less. Writers from before the loss stay refused: a new
 process, or client, goes on.
 
 ` + writes.OwnSocketHelp + `
 
 ` + writes.RequestIDHelp,
-		Example: `  accountctl ledger reconcile team/mnist --charge since-monday.json --reason "from the jobs' logs" --server unix:data/accountant.sock
+		Example: `  accountctl ledger reconcile team/mnist --charge since-monday.json --contribution over-all --reason "from the jobs' logs" --server unix:data/accountant.sock
   accountctl ledger reconcile team/mnist --accept-loss "logs are gone, too" --server unix:data/accountant.sock`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
@@ -47,14 +54,15 @@ process, or client, goes on.
 		"accept that what was lost is not counted, and why: the `REASON` is shown with every answer")
 	reason := c.Flags().String("reason", "",
 		"with --charge: where this is known from; kept in the ledger and shown with every answer")
+	by := several.AddContribution(c)
 	w := writes.AddProposing(c, writes.AddFlags(p, c))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		charging, accepting := c.Flags().Changed("charge"), c.Flags().Changed("accept-loss")
 		switch {
 		case charging == accepting:
 			return cli.Usage(c, "--charge and --accept-loss: allowed: one of them")
-		case accepting && (*accept == "" || c.Flags().Changed("reason")):
-			return cli.Usage(c, "--accept-loss: allowed: the reason, and no --reason beside it")
+		case accepting && (*accept == "" || c.Flags().Changed("reason") || c.Flags().Changed("contribution")):
+			return cli.Usage(c, "--accept-loss: allowed: the reason, and neither --reason nor --contribution beside it")
 		}
 		lost := &accountantv1.Reconcile{AcceptLoss: accepting, Reason: *reason + *accept}
 		what := &workloads.Charge{}
@@ -64,6 +72,11 @@ process, or client, goes on.
 				return err
 			}
 			lost.Events = what.Events
+			if len(lost.Events) > 0 {
+				if lost.Contribution, err = by.OfLost(c); err != nil {
+					return err
+				}
+			}
 		}
 		proposed := func() *accountantv1.Propose {
 			return &accountantv1.Propose{Action: &accountantv1.Propose_Reconcile{Reconcile: lost}}

@@ -41,11 +41,27 @@ func (by *Contribution) Of(c *cobra.Command, l Ledgers) (Contribution, error) {
 		return *by, cli.Usage(c, "--contribution is missing: does the sensitivity bound what a person's rows in "+
 			"all of the ledgers move the release by together (over-all), or in each ledger alone, so that somebody in "+
 			"n of them counts as a group of n (%s)?", strings.Join(spelling.Contributions()[:3], ", "))
-	case !one && !slices.Contains(spelling.Contributions(), by.text):
-		return *by, cli.Usage(c, "--contribution: %q; allowed: %s", by.text,
-			strings.Join(spelling.Contributions(), ", "))
+	case !one:
+		return *by, by.known(c)
 	}
 	return *by, nil
+}
+
+// OfLost is the contribution of what a ledger has lost.
+func (by *Contribution) OfLost(c *cobra.Command) (accountantv1.SetPart_Contribution, error) {
+	if by.text == "" {
+		return 0, cli.Usage(c, "--contribution is missing: over-all if what is lost was charged to this ledger alone, "+
+			"or to several with a sensitivity over all of them; otherwise the contribution of that charge (%s)",
+			strings.Join(spelling.Contributions()[:3], ", "))
+	}
+	return by.value(), by.known(c)
+}
+
+func (by *Contribution) known(c *cobra.Command) error {
+	if slices.Contains(spelling.Contributions(), by.text) {
+		return nil
+	}
+	return cli.Usage(c, "--contribution: %q; allowed: %s", by.text, strings.Join(spelling.Contributions(), ", "))
 }
 
 func (by Contribution) value() accountantv1.SetPart_Contribution {

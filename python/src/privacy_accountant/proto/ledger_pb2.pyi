@@ -459,18 +459,20 @@ class Receipt(_message.Message):
     def __init__(self, store_id: _Optional[str] = ..., ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Reconcile(_message.Message):
-    __slots__ = ["accept_loss", "approval", "events", "over_budget", "reason"]
+    __slots__ = ["accept_loss", "approval", "contribution", "events", "over_budget", "reason"]
     ACCEPT_LOSS_FIELD_NUMBER: _ClassVar[int]
     APPROVAL_FIELD_NUMBER: _ClassVar[int]
+    CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     OVER_BUDGET_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     accept_loss: bool
     approval: Approval
+    contribution: SetPart.Contribution
     events: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
     over_budget: bool
     reason: str
-    def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., accept_loss: bool = ..., reason: _Optional[str] = ..., over_budget: bool = ..., approval: _Optional[_Union[Approval, _Mapping]] = ...) -> None: ...
+    def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., accept_loss: bool = ..., reason: _Optional[str] = ..., over_budget: bool = ..., approval: _Optional[_Union[Approval, _Mapping]] = ..., contribution: _Optional[_Union[SetPart.Contribution, str]] = ...) -> None: ...
 
 class Refund(_message.Message):
     __slots__ = ["approval", "events", "nothing_released", "position", "reason"]
