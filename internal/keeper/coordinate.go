@@ -17,6 +17,9 @@ func (s *sets) add(c *setCall) error {
 		return fmt.Errorf("%w: sets of %d ledgers wait altogether; allowed: %d", ledger.ErrUnavailable, s.members,
 			limit)
 	}
+	if s.waiting == nil {
+		s.waiting = map[string][]*setCall{}
+	}
 	c.since = time.Now()
 	by := c.Writer.Principal
 	if len(s.waiting[by]) == 0 {
@@ -42,12 +45,6 @@ func (s *sets) start() {
 		s.running = true
 		go s.coordinate()
 	}
-}
-
-func (s *sets) give(w ledger.Writer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.lanes, w)
 }
 
 const (
@@ -140,7 +137,7 @@ func (s *sets) coordinate() {
 		}
 		began := time.Now()
 		<-c.reached
-		w := &wave{k: s.k}
+		w := &wave{round: round{k: s.k}}
 		fleet.UntilWritten(calls, w.try, w.fail)
 		s.k.letGo(queues) // with a pin of each queue; the calls' other pins follow
 		pinned := map[*queue]bool{}
@@ -150,9 +147,9 @@ func (s *sets) coordinate() {
 				pinned[q] = true
 				return !again
 			})
+			call.w.q.vacate(call.w)
 			s.k.releaseAll(rest)
-			s.give(call.Writer)
-			close(call.done)
+			call.done <- struct{}{}
 		}
 		answered, took = len(calls), time.Since(began)
 	}

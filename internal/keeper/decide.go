@@ -9,62 +9,105 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// decide decides items in order, writes what was accepted and answers them.
-func (q *queue) decide(items []item) { fleet.UntilWritten(items, q.try, q.fail) }
-
-// fail answers items that could not be written.
-func (q *queue) fail(items []item, err error) { q.answer(items, nil, err) }
-
-// try decides items on the committed state, writes what was accepted and answers them; or returns why
-// nothing was written.
-func (q *queue) try(items []item) (err error) {
-	t := q.k.config.Batch.begin(q.name, len(items))
-	defer func() { t.end(err) }()
-	q.verdicts = q.verdicts[:0]
-	m := &member{q: q, alone: true}
-	if err := m.begin(context.Background()); err != nil {
-		return err
-	}
-	m.batch.Grow(len(items))
-	now, open := q.k.Now(), false
-	for i := range items {
-		v := m.judgeNext(&items[i], now)
-		open = open || v.kind == answered
-		q.verdicts = append(q.verdicts, v)
-		if c := items[i].call; c != nil {
-			t.caller(c.origin)
+// begin starts a batch for each of several queues, which stand still. Those of several ledgers are on what the store
+// has now; whether that of one is, its commit finds out.
+func (r *round) begin(ctx context.Context, queues []*queue) error {
+	if r.k.fleet != nil && len(queues) > 1 {
+		ctx = fleet.Within(ctx) // the ledgers of one dataset ask once what its cap is
+		if _, err := r.k.followAll(ctx, queues); err != nil {
+			return err
 		}
 	}
-	entries := m.batch.Entries()
-	t.decided(1, len(entries))
-	if len(entries) > 0 {
-		began := time.Now()
-		err = q.k.commit([]*member{m})
-		q.took = time.Since(began)
-	} else if open {
-		err = q.k.compare(q)
+	if len(r.members) != len(queues) {
+		r.members = make([]*member, len(queues))
+		for i := range r.members {
+			r.members[i] = &member{}
+		}
 	}
-	if err != nil {
-		return err
-	}
-	q.answer(items, m, nil)
-	if len(entries) > 0 {
-		q.leaveRoom()
+	for i, q := range queues {
+		*r.members[i] = member{q: q}
+		r.members[i].lost = r.members[i].begin(ctx)
 	}
 	return nil
 }
 
-// judgeNext decides the next item of its lane on top of the batch.
-func (m *member) judgeNext(it *item, now time.Time) verdict {
+// of returns the member of a queue.
+func (r *round) of(q *queue) *member {
+	if r.held == nil {
+		return r.members[0]
+	}
+	return r.held[q]
+}
+
+// decide decides items and writes what was accepted, by one Append; or returns why nothing was written.
+func (r *round) decide(queues []*queue, items []item) (err error) {
+	t := r.k.config.Batch.begin(queues[0].name, len(items))
+	defer func() { t.end(err) }()
+	r.now, r.verdicts, r.held = r.k.Now(), r.verdicts[:0], nil
+	if err := r.begin(context.Background(), queues); err != nil {
+		return err
+	}
+	if len(queues) > 1 {
+		r.held = make(map[*queue]*member, len(queues))
+		for _, m := range r.members {
+			r.held[m.q] = m
+		}
+	} else if m := r.members[0]; m.lost == nil {
+		m.batch.Grow(len(items))
+	}
+	for i := range items {
+		r.verdicts = append(r.verdicts, r.judge(&items[i]))
+		if c := items[i].call; c != nil {
+			t.caller(c.origin)
+		}
+	}
+	n := 0
+	for _, m := range r.members {
+		n += len(m.entries())
+	}
+	t.decided(len(r.members), n)
+	return r.k.commit(r.members)
+}
+
+// compare finds out whether what was refused or only checked holds: see Keeper.compare. The ledgers of these items are
+// compared that were not written.
+func (r *round) compare(items []item) error {
+	var open []*queue
+	add := func(q *queue) {
+		if m := r.of(q); m.hashes == nil && !m.open {
+			m.open = true
+			open = append(open, q)
+		}
+	}
+	for i := range items {
+		if v := &r.verdicts[i]; v.kind != answered || v.err == nil && v.entry >= 0 {
+			continue
+		}
+		add(items[i].w.q)
+		if c := items[i].set; c != nil {
+			for _, q := range c.queues {
+				add(q)
+			}
+		}
+	}
+	return r.k.compare(open...)
+}
+
+// judge decides one item on top of the batches.
+func (r *round) judge(it *item) verdict {
+	m := r.of(it.w.q)
+	if it.set != nil {
+		return r.judgeSet(m, it)
+	}
 	if it.lane == nil {
-		return m.judge(it, now)
+		return m.judge(it, r.now)
 	}
 	if it.lane.tries(m.q.attempt).drops(it.request.Sequence) {
 		return verdict{kind: dropped}
 	}
 	v := verdict{kind: settled, err: it.refusal}
 	if it.refusal == nil {
-		v = m.judge(it, now)
+		v = m.judge(it, r.now)
 	}
 	if v.err != nil {
 		it.lane.tentative.reject(it.request.Sequence)
@@ -74,6 +117,9 @@ func (m *member) judgeNext(it *item, now time.Time) verdict {
 
 // judge decides one item on top of the batch, and in the other ledgers that it concerns.
 func (m *member) judge(it *item, now time.Time) verdict {
+	if m.lost != nil {
+		return verdict{kind: settled, err: m.lost}
+	}
 	q, w, r := m.q, it.w, it.request
 	if err := m.stands(w, false); err != nil {
 		return verdict{kind: settled, err: err}
@@ -152,6 +198,34 @@ func (m *member) accept(it *item) verdict {
 	return v
 }
 
+// decide decides items, writes what was accepted and answers them.
+func (q *queue) decide(items []item) { fleet.UntilWritten(items, q.try, q.fail) }
+
+// fail answers items that could not be written.
+func (q *queue) fail(items []item, err error) { q.answer(items, nil, err) }
+
+// try decides items on the committed state, writes what was accepted and answers them; or returns why
+// nothing was written.
+func (q *queue) try(items []item) error {
+	r, began := &q.round, time.Now()
+	err := r.decide([]*queue{q}, items)
+	q.took = time.Since(began)
+	if err == nil {
+		err = r.compare(items)
+	}
+	if err != nil {
+		return err
+	}
+	m := r.members[0]
+	q.answer(items, m, nil)
+	wrote := m.hashes != nil
+	*m = member{}
+	if wrote {
+		q.leaveRoom()
+	}
+	return nil
+}
+
 // answer gives every item its answer. Settled items get theirs in any case; the answers of the others
 // follow from the commit or failure of m's batch. Lanes become free before their callers are answered, so
 // that the next call is not refused.
@@ -166,8 +240,8 @@ func (q *queue) answer(items []item, m *member, failure error) {
 		it := &items[i]
 		result, err := Result{}, failure
 		drop := false
-		if i < len(q.verdicts) {
-			v := &q.verdicts[i]
+		if i < len(q.round.verdicts) {
+			v := &q.round.verdicts[i]
 			drop = v.kind == dropped
 			switch {
 			case v.kind == settled || failure == nil && v.err != nil:
@@ -218,7 +292,7 @@ func (q *queue) answer(items []item, m *member, failure error) {
 			c.done <- struct{}{}
 		}
 	}
-	q.k.writers.drop(old)
+	q.k.writers.drop(old...)
 	q.k.release(q, pins)
 }
 

@@ -63,16 +63,16 @@ func (c *call) wait(ctx context.Context) (Result, error) {
 func (q *queue) call(origin context.Context, r ledger.Request) (*call, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if w := q.writers[r.Writer]; w != nil && w.busy() {
-		return nil, fmt.Errorf("%w: writer %s of %s", ErrBusy, r.Writer.Name, q.name)
-	}
 	if limit := q.k.config; q.waiting >= limit.QueueRequests || q.bytes >= limit.QueueBytes {
 		return nil, fmt.Errorf("%w: %d requests wait in %s", ledger.ErrUnavailable, q.waiting, q.name)
 	}
-	w := q.writer(r.Writer)
-	w.call = &call{done: make(chan struct{}, 1), origin: origin}
-	q.add(item{w: w, call: w.call, request: r, bytes: r.Weight()})
-	return w.call, nil
+	c := newCall(origin)
+	w, err := q.occupy(r.Writer, &c)
+	if err != nil {
+		return nil, err
+	}
+	q.add(item{w: w, call: &c, request: r, bytes: r.Weight()})
+	return &c, nil
 }
 
 // giveBack releases what is left of a child's reservation.
@@ -132,14 +132,9 @@ func (k *Keeper) settleChild(ctx context.Context, name string) {
 
 // write appends an action of the daemon's own, in a lane of its own.
 func (k *Keeper) write(ctx context.Context, name, lane string, v ledger.Action) (Result, error) {
-	return k.writeFor(ctx, name, lane, v, "")
-}
-
-// writeFor is write of what a caller must have the right to.
-func (k *Keeper) writeFor(ctx context.Context, name, lane string, v ledger.Action, caller string) (Result, error) {
 	return k.Do(ctx, name, ledger.Request{
 		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Sequence: 1, Digest: k.config.Digest(v),
-		Action: v, Caller: caller,
+		Action: v,
 	})
 }
 

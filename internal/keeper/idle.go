@@ -49,7 +49,7 @@ func (k *Keeper) begin(ctx context.Context, f func()) error {
 func (k *Keeper) use(name string) *queue {
 	q, ok := k.queues[name]
 	if !ok {
-		q = &queue{k: k, name: name, writers: map[ledger.Writer]*writer{}, epoch: 1}
+		q = &queue{k: k, name: name, writers: map[ledger.Writer]*writer{}, epoch: 1, round: round{k: k}}
 		k.queues[name] = q
 	}
 	if k.idle.Remove(q) {
@@ -158,9 +158,12 @@ func (i *idleWriters) remove(w *writer) {
 	i.list.Remove(w)
 }
 
-// drop forgets writers that add returned, unless they came into use again.
-func (i *idleWriters) drop(old []*writer) {
+// drop forgets writers that add returned, which may be nil, unless they came into use again.
+func (i *idleWriters) drop(old ...*writer) {
 	for _, w := range old {
+		if w == nil {
+			continue
+		}
 		w.q.mu.Lock()
 		if !w.busy() && w.q.writers[w.key] == w {
 			delete(w.q.writers, w.key)

@@ -73,10 +73,7 @@ func (q *queue) open(ctx context.Context, key ledger.Writer) (*Lane, error) {
 		l = &Lane{w: w}
 		w.stream = l
 	}
-	var old []*writer
-	if o := q.cameFree(w); o != nil {
-		old = append(old, o)
-	}
+	old := q.cameFree(w)
 	q.mu.Unlock()
 	q.k.writers.drop(old)
 	return l, err
@@ -200,12 +197,10 @@ func (l *Lane) finish(reason error) {
 	q := l.w.q
 	q.mu.Lock()
 	free := l.end(reason) && l.w.stream == l
-	var old []*writer
+	var old *writer
 	if free {
 		l.w.stream = nil
-		if o := q.cameFree(l.w); o != nil {
-			old = append(old, o)
-		}
+		old = q.cameFree(l.w)
 	}
 	q.mu.Unlock()
 	if free {

@@ -290,7 +290,7 @@ func TestLaneInUseIsKept(t *testing.T) {
 			release()
 			synctest.Wait()
 			refuses(t, k, charge("w", 2, 1), ErrBusy)
-			k.writers.drop([]*writer{l.w}) // as if it had come into use just now
+			k.writers.drop(l.w) // as if it had come into use just now
 			refuses(t, k, charge("w", 2, 1), ErrBusy)
 			l.Close()
 			do(t, k, charge("w", 2, 1))

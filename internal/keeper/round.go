@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -15,17 +14,6 @@ import (
 // Whatever is decided is decided on ledgers that stand still: a queue's requests on its own ledger, sets, children and
 // registrations on several. Each ledger has a batch, all batches are written by one Append, and what was refused, or
 // only checked, is compared with the store.
-
-// member is a ledger that stands still until what is decided on it is written.
-type member struct {
-	q       *queue
-	alone   bool            // it is its queue that decides, and no other ledger is written with it
-	batch   *ledger.Batch   // on top of the committed state
-	parent  string          // as of State.Parent
-	genesis *ledger.Genesis // of a journal that is not there yet
-	lost    error           // why it cannot be read
-	hashes  []ledger.Hash   // of the entries that were written; nil before
-}
 
 // begin starts a batch on the committed state.
 func (m *member) begin(ctx context.Context) error {
@@ -39,7 +27,7 @@ func (m *member) begin(ctx context.Context) error {
 		return err
 	}
 	m.batch.Bound()
-	if m.alone {
+	if !m.q.held {
 		m.batch.Alone()
 	}
 	if m.parent != "" {
@@ -49,22 +37,6 @@ func (m *member) begin(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// beginAll starts a batch for each of several queues, which the caller holds, on what the store has now.
-func (k *Keeper) beginAll(ctx context.Context, queues []*queue) ([]*member, error) {
-	if k.fleet != nil {
-		ctx = fleet.Within(ctx) // the ledgers of one dataset ask once what its cap is
-	}
-	if _, err := k.followAll(ctx, queues); err != nil {
-		return nil, err
-	}
-	all := make([]*member, len(queues))
-	for i, q := range queues {
-		all[i] = &member{q: q}
-		all[i].lost = all[i].begin(ctx)
-	}
-	return all, nil
 }
 
 // create has the journal made by what is written into it.
@@ -119,7 +91,7 @@ func (k *Keeper) commit(members []*member, created ...ledger.Proposal) error {
 			continue
 		}
 		m.hashes, hashes = hashes[0], hashes[1:]
-		if !m.alone {
+		if m.q.held { // otherwise its lanes are told when they are answered
 			m.q.passed(m.batch.Entries()...)
 		}
 		if m.genesis != nil { // the store has completed it

@@ -14,67 +14,54 @@ import (
 // DoSet decides a request about several ledgers, and answers after the commit. All members are charged or
 // none; a refusal is a *set.Refusal. As with Do, the request stays in flight when ctx ends, and gets its
 // first receipt when it is sent again, whatever has become of the ledgers.
-func (k *Keeper) DoSet(ctx context.Context, r SetRequest) (SetResult, error) {
-	if err := k.enter(ctx); err != nil {
-		return SetResult{}, err
+func (k *Keeper) DoSet(ctx context.Context, r SetRequest) (s SetResult, err error) {
+	journal, err := k.acquire(ctx, journals.Name(journals.Of(r.Writer.Name)))
+	if err != nil {
+		return s, err
 	}
-	defer k.leave()
-	if !k.sets.take(r.Writer) {
-		return SetResult{}, fmt.Errorf("%w: writer %s of sets", ErrBusy, r.Writer.Name)
+	defer k.release(journal, 1)
+	c := &setCall{SetRequest: r, call: newCall(k.config.Batch.origin(ctx))}
+	journal.mu.Lock()
+	c.w, err = journal.occupy(r.Writer, &c.call)
+	journal.mu.Unlock()
+	if err != nil {
+		return s, err
 	}
-	c, result, err := k.prepareSet(ctx, r)
-	if c == nil {
-		k.sets.give(r.Writer)
-		return result, err
+	done, err := k.prepareSet(ctx, c, journal.name)
+	if err == nil && !done {
+		if err = k.sets.add(c); err != nil {
+			k.releaseAll(c.queues)
+		}
 	}
-	if err := k.sets.add(c); err != nil {
-		k.releaseAll(c.queues)
-		k.sets.give(r.Writer)
-		return SetResult{}, err
+	if err != nil || done {
+		journal.vacate(c.w)
+		return SetResult{c.result, c.placed}, err
 	}
-	select {
-	case <-c.done:
-		return c.result, c.err
-	case <-ctx.Done():
-		return SetResult{}, ctx.Err()
+	if s.Result, err = c.wait(ctx); err == nil {
+		s.Members = c.placed
 	}
+	return s, err
 }
 
-// take makes a lane busy, unless it is.
-func (s *sets) take(w ledger.Writer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lanes[w] {
-		return false
-	}
-	if s.lanes == nil {
-		s.lanes, s.waiting = map[ledger.Writer]bool{}, map[string][]*setCall{}
-	}
-	s.lanes[w] = true
-	return true
-}
-
-// prepareSet answers a duplicate, or finds what the decision needs: the ledgers are read, and the costs of
-// new mechanisms found, before the request waits for others. So a slow ledger delays only its own sets.
-func (k *Keeper) prepareSet(ctx context.Context, r SetRequest) (*setCall, SetResult, error) {
-	journal := journals.Name(journals.Of(r.Writer.Name))
+// prepareSet answers a duplicate, which is done then, or finds what the decision needs: the ledgers are read, and the
+// costs of new mechanisms found, before the request waits for others. So a slow ledger delays only its own sets.
+func (k *Keeper) prepareSet(ctx context.Context, c *setCall, journal string) (done bool, err error) {
 	var refusal error
 	for range 2 {
-		if written, err := k.written(journal, &r.Request); err != nil {
-			return nil, SetResult{}, err
+		if written, err := k.written(journal, &c.Request); err != nil {
+			return false, err
 		} else if written {
-			result, err := k.firstOfSet(journal, r.Request)
-			return nil, result, err
+			c.result, c.placed, err = k.firstOfSet(journal, c.Request)
+			return true, err
 		}
 		if refusal != nil { // and it is not written: the journal was asked last
 			break
 		}
-		c := &setCall{SetRequest: r, origin: k.config.Batch.origin(ctx), done: make(chan struct{})}
 		if refusal = k.complete(ctx, c, journal); refusal == nil {
-			return c, SetResult{}, nil
+			return false, nil
 		}
 	}
-	return nil, SetResult{}, refusal
+	return false, refusal
 }
 
 // complete finds the members of a call and what is done there, and reads them.

@@ -78,13 +78,33 @@ type queue struct {
 	spare   []item   // an empty batch's array
 
 	// Only the deciding goroutine uses these fields, or who holds the queue. There is at most one of them.
-	epoch    uint64 // raised when the state and what writers knew is forgotten
-	attempt  uint64 // raised with each try to decide a batch
-	verdicts []verdict
-	begun    map[request]ledger.Entry // entries of the batch that are the first of their lanes
-	touched  []*Lane
-	inRow    int           // batches that were written one after the other
-	took     time.Duration // by the last write
+	epoch   uint64 // raised when the state and what writers knew is forgotten
+	attempt uint64 // raised with each try to decide a batch
+	round   round
+	begun   map[request]ledger.Entry // entries of the batch that are the first of their lanes
+	touched []*Lane
+	inRow   int           // batches that were written one after the other
+	took    time.Duration // by the last of them
+}
+
+// round is what is decided at once: requests, in order, on ledgers that stand still.
+type round struct {
+	k        *Keeper
+	now      time.Time
+	members  []*member
+	held     map[*queue]*member // the members, where there are several
+	verdicts []verdict          // of the items, in order
+}
+
+// member is a ledger that stands still until what is decided on it is written.
+type member struct {
+	q       *queue
+	batch   *ledger.Batch   // on top of the committed state
+	parent  string          // as of State.Parent
+	genesis *ledger.Genesis // of a journal that is not there yet
+	lost    error           // why it cannot be read
+	hashes  []ledger.Hash   // of the entries that were written; nil before
+	open    bool            // it is compared
 }
 
 // writer is the state of one lane: which call or stream sends in it, and which sequence number it has
@@ -131,6 +151,7 @@ type item struct {
 	lane    *Lane
 	request ledger.Request
 	refusal error        // of Lane.Reject
+	set     *setCall     // of a request about several ledgers, which is decided in its journal
 	beside  func() error // decides it in the other ledgers that it concerns; nil: there are none
 	bytes   int
 }
@@ -142,6 +163,8 @@ type call struct {
 	result Result
 	err    error
 }
+
+func newCall(origin context.Context) call { return call{done: make(chan struct{}, 1), origin: origin} }
 
 // Result is the answer to a request that was accepted now, or was accepted when it was sent before.
 type Result struct {
@@ -253,13 +276,12 @@ type sets struct {
 	k  *Keeper
 	mu sync.Mutex
 
-	lanes   map[ledger.Writer]bool // that have a call in flight
-	waiting map[string][]*setCall  // by principal, each in the order in which they came
-	turns   []string               // the principals that wait; the first is served next
-	calls   int                    // that wait
-	members int                    // of all that wait
-	came    signal                 // another call waits
-	running bool                   // the coordinator exists
+	waiting map[string][]*setCall // by principal, each in the order in which they came
+	turns   []string              // the principals that wait; the first is served next
+	calls   int                   // that wait
+	members int                   // of all that wait
+	came    signal                // another call waits
+	running bool                  // the coordinator exists
 }
 
 // setCall is a request about several ledgers in flight.
@@ -270,13 +292,12 @@ type setCall struct {
 	queues  []*queue  // of the members, and last the journal's; pinned
 	bytes   int       // about how many are written
 	since   time.Time // when it began to wait
-	origin  context.Context
 
 	verdict verdict // in the journal
 	written bool    // the journal's entry, with those of the members
-	result  SetResult
-	err     error
-	done    chan struct{} // closed when it is decided
+	w       *writer // in the journal
+	call            // with the result of the journal's entry
+	placed  []MemberResult
 }
 
 // SetRequest is a request about several ledgers, which are charged together: all of them or none.

@@ -28,8 +28,9 @@ func (k *Keeper) hold(ctx context.Context, names ...string) ([]*member, error) {
 		}()
 		return nil, ctx.Err()
 	}
-	all, err := k.beginAll(ctx, queues)
-	for _, m := range all {
+	r := round{k: k}
+	err = r.begin(ctx, queues)
+	for _, m := range r.members {
 		if m.lost != nil {
 			err = fmt.Errorf("ledger %s: %w", m.q.name, m.lost)
 			break
@@ -39,7 +40,7 @@ func (k *Keeper) hold(ctx context.Context, names ...string) ([]*member, error) {
 		k.letGo(queues)
 		return nil, err
 	}
-	return all, nil
+	return r.members, nil
 }
 
 // together calls f with ledgers that it holds, which are in the order of the names. f reports whether it has asked the

@@ -96,8 +96,8 @@ func (q *queue) rewind() {
 	if cap(q.spare) > small {
 		q.spare = nil
 	}
-	if cap(q.verdicts) > small {
-		q.verdicts = nil
+	if cap(q.round.verdicts) > small {
+		q.round.verdicts = nil
 	}
 	q.begun = nil
 	if cap(q.touched) > small {

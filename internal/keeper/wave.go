@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
@@ -12,13 +11,11 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// wave is what the coordinator decides at once: calls and the ledgers that it holds for them.
+// wave is what the coordinator decides at once: calls, and the ledgers that it holds for them.
 type wave struct {
-	k     *Keeper
+	round
 	calls []*setCall
-	order []*member
-	held  map[*queue]*member // of order
-	now   time.Time
+	items []item // of calls
 }
 
 // bounded refuses a charge of what is on a sample of people to several ledgers of which this one has a budget or a
@@ -71,7 +68,7 @@ func (k *Keeper) alone(name, parent string, family map[string]string) error {
 
 // apart refuses members of a set in each of which a call charges what one budget pays for. All of them are held, so
 // none comes under another budget meanwhile.
-func (w *wave) apart(c *setCall) error {
+func (r *round) apart(c *setCall) error {
 	v := c.Action.(ledger.Together)
 	if v.Contribution == ledger.OverAll || v.AboutReservation() || len(c.members) < 2 {
 		return nil
@@ -79,9 +76,9 @@ func (w *wave) apart(c *setCall) error {
 	refusal := &set.Refusal{}
 	family := map[string]string{} // by the names of members and of those above them: the member
 	for i, m := range c.members {
-		if h := w.held[c.queues[i]]; h.lost != nil {
+		if h := r.of(c.queues[i]); h.lost != nil {
 			continue // the member's own refusal follows
-		} else if err := w.k.alone(m.Ledger, h.parent, family); err != nil {
+		} else if err := r.k.alone(m.Ledger, h.parent, family); err != nil {
 			refusal.Refused = append(refusal.Refused, set.MemberRefusal{Ledger: m.Ledger, Err: err})
 		}
 	}
@@ -103,179 +100,133 @@ func (c *setCall) names() []string {
 // try decides those of the calls that are not written yet, in order, writes what was accepted and sets their
 // results. It returns ErrConflict if some of them have to be decided again.
 func (w *wave) try(calls []*setCall) error {
-	w.calls = nil
+	var queues []*queue
+	seen := map[*queue]bool{}
+	w.calls, w.items = nil, nil
 	for _, c := range calls {
-		if !c.written {
-			w.calls = append(w.calls, c)
+		if c.written {
+			continue
+		}
+		c.verdict = verdict{}
+		w.calls = append(w.calls, c)
+		w.items = append(w.items, item{w: c.w, call: &c.call, request: c.Request, set: c})
+		for _, q := range c.queues {
+			if !seen[q] {
+				seen[q] = true
+				queues = append(queues, q)
+			}
 		}
 	}
 	if len(w.calls) == 0 {
 		return nil
 	}
-	if err := w.decide(); err != nil {
-		return err
-	}
-	return w.compare()
-}
-
-// decide decides the calls and writes what was accepted; or returns why nothing was written.
-func (w *wave) decide() (err error) {
-	t := w.k.config.Batch.begin(w.calls[0].queues[0].name, len(w.calls))
-	defer func() { t.end(err) }()
-	if err := w.begin(); err != nil {
-		return err
-	}
-	for _, c := range w.calls {
-		w.judge(c)
-		t.caller(c.origin)
-	}
-	n := 0
-	for _, m := range w.order {
-		n += len(m.entries())
-	}
-	t.decided(len(w.order), n)
-	if err := w.k.commit(w.order); err != nil {
+	if err := w.decide(queues, w.items); err != nil {
 		return err
 	}
 	for _, c := range w.calls {
 		w.answer(c)
 	}
-	return nil
+	return w.compare(w.items)
 }
 
 // fail sets the results of calls that could not be decided. Settled ones hold in any case.
 func (w *wave) fail(calls []*setCall, err error) {
 	for _, c := range calls {
-		if !c.written && c.verdict.kind != settled {
-			c.result, c.err = SetResult{}, err
+		switch {
+		case c.written:
+		case c.verdict.kind == settled:
+			w.answer(c)
+		default:
+			c.result, c.placed, c.err = Result{}, nil, err
 		}
 	}
 }
 
-// begin starts a batch for each ledger of the calls.
-func (w *wave) begin() (err error) {
-	var queues []*queue
-	calls := map[*queue]int{}
-	for _, c := range w.calls {
-		c.verdict = verdict{}
-		for _, q := range c.queues {
-			if calls[q]++; calls[q] == 1 {
-				queues = append(queues, q)
-			}
-		}
-	}
-	w.now, w.held = w.k.Now(), make(map[*queue]*member, len(queues))
-	if w.order, err = w.k.beginAll(context.Background(), queues); err != nil {
-		return err
-	}
-	for _, m := range w.order {
-		w.held[m.q] = m
-	}
-	for _, c := range w.calls {
-		if journal := w.journal(c); errors.Is(journal.lost, ledger.ErrNotFound) {
-			journal.create(w.now)
-		}
-	}
-	for _, m := range w.order {
-		if m.lost == nil {
-			m.batch.Grow(calls[m.q])
-		}
-	}
-	return nil
-}
+// journal is the queue of a call's journal.
+func (c *setCall) journal() *queue { return c.queues[len(c.members)] }
 
-// judge decides one call in its journal, and in its members. A call that is refused, or only checked, leaves no trace
+// judgeSet decides a call in its journal, and in its members. A call that is refused, or only checked, leaves no trace
 // in them.
-func (w *wave) judge(c *setCall) {
-	journal := w.journal(c)
-	if journal.lost != nil {
-		c.verdict = verdict{kind: settled}
-		c.result, c.err = SetResult{}, journal.lost
-		return
+func (r *round) judgeSet(journal *member, it *item) verdict {
+	c := it.set
+	if errors.Is(journal.lost, ledger.ErrNotFound) {
+		journal.create(r.now)
 	}
 	v := c.Action.(ledger.Together)
 	v.Members = make([]ledger.Member, len(c.members))
 	for i, m := range c.members {
 		v.Members[i] = ledger.Member{Ledger: m.Ledger, Position: 1, Reservation: m.Reservation}
-		if h := w.held[c.queues[i]]; h.lost == nil {
+		if h := r.of(c.queues[i]); h.lost == nil {
 			v.Members[i].Position = h.batch.Next()
 		}
 	}
-	it := item{w: journal.q.lane(c.Writer), request: c.Request}
 	it.request.Action = v
 	it.beside = func() error {
-		return w.ask(c, &ledger.SetPart{Journal: journals.Of(c.Writer.Name), Position: journal.batch.Next(),
+		return r.ask(c, &ledger.SetPart{Journal: journals.Of(c.Writer.Name), Position: journal.batch.Next(),
 			Members: uint32(len(v.Members)), Names: ledger.NamesHash(v.Members), Contribution: v.Contribution})
 	}
-	if c.verdict = journal.judge(&it, w.now); c.verdict.kind != settled {
-		return
-	}
-	c.result, c.err = SetResult{}, c.verdict.err
-	if c.err == nil { // another process has written it
-		c.result, c.err = w.k.firstOfSet(journal.q.name, c.Request)
-	}
+	c.verdict = journal.judge(it, r.now)
+	return c.verdict
 }
-
-// journal is that of a call.
-func (w *wave) journal(c *setCall) *member { return w.held[c.queues[len(c.members)]] }
 
 // answer sets the result of a call that was decided, and written if it was accepted.
 func (w *wave) answer(c *setCall) {
-	if c.verdict.kind == settled {
+	v := c.verdict
+	c.result, c.placed, c.err = Result{}, nil, v.err
+	if v.err != nil {
 		return
 	}
-	c.result, c.err = SetResult{}, c.verdict.err
-	if c.err != nil {
+	if v.kind == settled { // another process has written it
+		c.result, c.placed, c.err = w.k.firstOfSet(c.journal().name, c.Request)
 		return
 	}
-	c.result.Members = make([]MemberResult, len(c.members))
+	c.placed = make([]MemberResult, len(c.members))
 	for i, m := range c.members {
-		c.result.Members[i].Ledger = m.Ledger
+		c.placed[i].Ledger = m.Ledger
 	}
 	if c.CheckOnly {
 		return
 	}
-	journal := w.journal(c)
+	journal := w.of(c.journal())
 	c.written = true
-	c.result.Receipt = journal.receipt(c.verdict.entry)
-	for i, m := range journal.batch.Entries()[c.verdict.entry].Action.(ledger.Together).Members {
-		h := w.held[c.queues[i]]
-		c.result.Members[i].Position = m.Position
-		c.result.Members[i].Head = h.hashes[m.Position-h.batch.Entries()[0].Position]
+	c.result.Receipt = journal.receipt(v.entry)
+	for i, m := range journal.batch.Entries()[v.entry].Action.(ledger.Together).Members {
+		h := w.of(c.queues[i])
+		c.placed[i].Position, c.placed[i].Head = m.Position, h.hashes[m.Position-h.batch.Entries()[0].Position]
 	}
 }
 
 // firstOfSet answers a duplicate with the first receipt.
-func (k *Keeper) firstOfSet(journal string, r ledger.Request) (SetResult, error) {
+func (k *Keeper) firstOfSet(journal string, r ledger.Request) (Result, []MemberResult, error) {
 	record, err := k.config.Store.RecordOf(journal, r.Writer, r.Sequence)
 	if err != nil {
-		return SetResult{}, err
+		return Result{}, nil, err
 	}
 	if record.Entry.Digest != r.Digest {
-		return SetResult{}, reused(r)
+		return Result{}, nil, reused(r)
 	}
 	v, ok := record.Entry.Action.(ledger.Together)
 	if !ok {
-		return SetResult{}, fmt.Errorf("%w: %s: entry %d is a %s", ledger.ErrDamaged, journal, record.Entry.Position,
+		return Result{}, nil, fmt.Errorf("%w: %s: entry %d is a %s", ledger.ErrDamaged, journal, record.Entry.Position,
 			record.Entry.Action.Kind())
 	}
-	result := SetResult{Result: Result{record.Receipt(k.storeID, journal), true}}
+	var members []MemberResult
 	for _, m := range v.Members {
 		found, err := k.config.Store.Records(m.Ledger, m.Position, 1)
 		if err == nil && (len(found) == 0 || found[0].Entry.Position != m.Position) {
 			err = fmt.Errorf("%w: %s has no entry %d, which %s names", ledger.ErrDamaged, m.Ledger, m.Position, journal)
 		}
 		if err != nil {
-			return SetResult{}, err
+			return Result{}, nil, err
 		}
-		result.Members = append(result.Members, MemberResult{m.Ledger, m.Position, found[0].Hash})
+		members = append(members, MemberResult{m.Ledger, m.Position, found[0].Hash})
 	}
-	return result, nil
+	return Result{record.Receipt(k.storeID, journal), true}, members, nil
 }
 
 // askMember asks one of a call's members for its part, and leaves what is accepted to be kept or dropped.
-func (w *wave) askMember(c *setCall, i int, part *ledger.SetPart) error {
-	h := w.held[c.queues[i]]
+func (r *round) askMember(c *setCall, i int, part *ledger.SetPart) error {
+	h := r.of(c.queues[i])
 	if h.lost != nil {
 		return h.lost
 	}
@@ -285,19 +236,19 @@ func (w *wave) askMember(c *setCall, i int, part *ledger.SetPart) error {
 	}
 	m, at := &c.members[i], ledger.Lane{Sequence: lane.last, Position: lane.at}
 	return h.batch.Ask(ledger.Request{Writer: lane.key, Sequence: h.batch.Lane(lane.key, at).Sequence + 1,
-		Digest: m.digest, Action: m.Action, Prices: c.prices[i], Caller: m.Caller, Set: part}, at, w.now).Err
+		Digest: m.digest, Action: m.Action, Prices: c.prices[i], Caller: m.Caller, Set: part}, at, r.now).Err
 }
 
 // ask asks all members of a call, which keep their parts if all accept and the call is not only checked. Otherwise it
 // leaves no trace in them. It returns why some of them refuse.
-func (w *wave) ask(c *setCall, part *ledger.SetPart) error {
-	if err := w.apart(c); err != nil {
+func (r *round) ask(c *setCall, part *ledger.SetPart) error {
+	if err := r.apart(c); err != nil {
 		return err
 	}
 	refusal, budgets := &set.Refusal{}, true
 	var accepted []*member
 	for i, m := range c.members {
-		h, err := w.held[c.queues[i]], w.askMember(c, i, part)
+		h, err := r.of(c.queues[i]), r.askMember(c, i, part)
 		if err == nil {
 			accepted = append(accepted, h)
 			continue
@@ -318,35 +269,17 @@ func (w *wave) ask(c *setCall, part *ledger.SetPart) error {
 	}
 	refusal.Set = c.names()
 	if budgets {
-		refusal.Fits = w.fits(c)
+		refusal.Fits = r.fits(c)
 	}
 	return refusal
 }
 
-// compare is Keeper.compare of the ledgers of calls that were refused or checked, apart from those that were written.
-func (w *wave) compare() error {
-	var open []*queue
-	seen := map[*queue]bool{}
-	for _, c := range w.calls {
-		if c.written || c.verdict.kind == settled {
-			continue
-		}
-		for _, q := range c.queues {
-			if !seen[q] && w.held[q].hashes == nil {
-				open = append(open, q)
-			}
-			seen[q] = true
-		}
-	}
-	return w.k.compare(open...)
-}
-
 // fits returns how many of each mechanism of the call, alone, fit in every member.
-func (w *wave) fits(c *setCall) (list []mechanism.Part) {
+func (r *round) fits(c *setCall) (list []mechanism.Part) {
 	for _, p := range mechanism.Merge(c.members[0].Action.Details().Events) {
 		least, bounded := uint64(0), false
 		for _, q := range c.queues[:len(c.members)] {
-			if n, ok := w.held[q].batch.Fits(p.Mechanism); ok && (!bounded || n < least) {
+			if n, ok := r.of(q).batch.Fits(p.Mechanism); ok && (!bounded || n < least) {
 				least, bounded = n, true
 			}
 		}

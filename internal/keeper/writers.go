@@ -99,16 +99,33 @@ func (q *queue) cameFree(w *writer) *writer {
 	return q.k.writers.add(w)
 }
 
+// occupy makes a lane busy with a unary call, unless it is busy.
+func (q *queue) occupy(key ledger.Writer, c *call) (*writer, error) {
+	if w := q.writers[key]; w != nil && w.busy() {
+		return nil, fmt.Errorf("%w: writer %s of %s", ErrBusy, key.Name, q.name)
+	}
+	w := q.writer(key)
+	w.call = c
+	return w, nil
+}
+
+// vacate ends the call that a lane is busy with. Its caller does not hold mu.
+func (q *queue) vacate(w *writer) {
+	q.mu.Lock()
+	w.call = nil
+	old := q.cameFree(w)
+	q.mu.Unlock()
+	q.k.writers.drop(old)
+}
+
 // lane returns the lane of a writer in which nobody sends but the daemon.
 func (q *queue) lane(key ledger.Writer) *writer {
 	q.mu.Lock()
 	w := q.writers[key]
-	var old []*writer
+	var old *writer
 	if w == nil {
 		w = q.writer(key)
-		if o := q.cameFree(w); o != nil {
-			old = append(old, o)
-		}
+		old = q.cameFree(w)
 	}
 	q.mu.Unlock()
 	q.k.writers.drop(old)
