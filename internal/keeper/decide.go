@@ -12,9 +12,11 @@ import (
 // begin starts a batch for each of several queues, which stand still. Those of several ledgers are on what the store
 // has now; whether that of one is, its commit finds out.
 func (r *round) begin(ctx context.Context, queues []*queue) error {
+	var damaged map[*queue]error
 	if r.k.fleet != nil && len(queues) > 1 {
 		ctx = fleet.Within(ctx) // the ledgers of one dataset ask once what its cap is
-		if _, err := r.k.followAll(ctx, queues); err != nil {
+		var err error
+		if _, damaged, err = r.k.followAll(ctx, queues); err != nil {
 			return err
 		}
 	}
@@ -25,8 +27,11 @@ func (r *round) begin(ctx context.Context, queues []*queue) error {
 		}
 	}
 	for i, q := range queues {
-		*r.members[i] = member{q: q}
-		r.members[i].lost = r.members[i].begin(ctx)
+		m := r.members[i]
+		*m = member{q: q, lost: damaged[q]}
+		if m.lost == nil {
+			m.lost = m.begin(ctx)
+		}
 	}
 	return nil
 }

@@ -114,18 +114,31 @@ func (q *queue) lost() {
 }
 
 // followAll renews the states of queues that the caller holds, where others have written, and reports whether they
-// have. One reading says where. It is an error only that this reading fails.
-func (k *Keeper) followAll(ctx context.Context, queues []*queue) (moved bool, err error) {
-	if k.fleet == nil {
-		return false, nil
+// have. One reading says where. Of several queues, those are damaged whose head cannot be read. Otherwise it is an
+// error only that this reading fails.
+func (k *Keeper) followAll(ctx context.Context, queues []*queue) (moved bool, damaged map[*queue]error, err error) {
+	if k.fleet == nil || len(queues) == 0 {
+		return false, nil, nil
 	}
 	names := make([]string, len(queues))
 	for i, q := range queues {
 		names[i] = q.name
 	}
 	heads, _, err := k.fleet.Of(ctx, names...)
+	if errors.Is(err, ledger.ErrDamaged) && len(queues) > 1 { // the others are not affected
+		damaged = map[*queue]error{}
+		for _, q := range queues {
+			one, _, err := k.followAll(ctx, []*queue{q})
+			if moved = moved || one; errors.Is(err, ledger.ErrDamaged) {
+				damaged[q] = err
+			} else if err != nil {
+				return false, nil, err
+			}
+		}
+		return moved, damaged, nil
+	}
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	for i, q := range queues {
 		if known := q.known(); known != (ledger.Head{}) && known != heads[i] {
@@ -133,5 +146,5 @@ func (k *Keeper) followAll(ctx context.Context, queues []*queue) (moved bool, er
 			moved = true
 		}
 	}
-	return moved, nil
+	return moved, nil, nil
 }

@@ -143,10 +143,7 @@ func (q *queue) failed(err error, together bool) {
 // two may have a charge that was made to both. What is written has all of its ledgers as they stand when it is written.
 // The others are compared afterwards: if they have not moved, that is also where they stood then.
 func (k *Keeper) compare(queues ...*queue) error {
-	if len(queues) == 0 {
-		return nil
-	}
-	moved, err := k.followAll(context.Background(), queues)
+	moved, _, err := k.followAll(context.Background(), queues)
 	if err == nil && moved {
 		err = ledger.ErrConflict
 	}

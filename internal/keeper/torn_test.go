@@ -17,6 +17,7 @@ type meanwhile struct {
 	mu        sync.Mutex
 	afterHead func() // after the next reading of heads, before its answer
 	atAppend  func() // before the next Append
+	damaged   string // a ledger whose head cannot be read
 }
 
 func (m *meanwhile) take(f *func()) {
@@ -30,6 +31,12 @@ func (m *meanwhile) take(f *func()) {
 }
 
 func (m *meanwhile) Heads(names []string) ([]ledger.Head, error) {
+	m.mu.Lock()
+	damaged := m.damaged
+	m.mu.Unlock()
+	if slices.Contains(names, damaged) {
+		return nil, ledger.ErrDamaged
+	}
 	heads, err := m.Shared.Heads(names)
 	m.take(&m.afterHead)
 	return heads, err
@@ -131,5 +138,33 @@ func TestRefusalBesideAWrite(t *testing.T) {
 	calls.Wait()
 	if refused := refusing(errs[1]); errs[0] != nil || !slices.Equal(refused, names) {
 		t.Errorf("%v; %v refuse; want %v", errs[0], refused, names)
+	}
+}
+
+// A ledger whose head cannot be read any more is refused, and does not keep the sets from going on that are decided
+// at the same time.
+func TestSetBesideDamage(t *testing.T) {
+	t.Parallel()
+	k, hook, _, names := beside(t)
+	all, err := k.hold(t.Context(), names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls sync.WaitGroup
+	var errs [2]error
+	for i, r := range []SetRequest{ofSet("damaged", 1, names...), ofSet("whole", 1, names[1])} {
+		calls.Go(func() { _, errs[i] = k.DoSet(t.Context(), r) })
+		await(t, k, i+1)
+	}
+	hook.mu.Lock()
+	hook.damaged = names[0]
+	hook.mu.Unlock()
+	k.free(all)
+	calls.Wait()
+	if refused := refusing(errs[0]); !errors.Is(errs[0], ledger.ErrDamaged) || !slices.Equal(refused, names[:1]) {
+		t.Errorf("%v; want it refused by %s", errs[0], names[0])
+	}
+	if errs[1] != nil {
+		t.Errorf("the other set: %v", errs[1])
 	}
 }
