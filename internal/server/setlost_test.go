@@ -89,3 +89,38 @@ func TestLostInEach(t *testing.T) {
 		})
 	}
 }
+
+// A journal charges nothing. That it cost "ε ≤ 0" would be read as the cost of the charges that it lists.
+func TestJournalsAreNotAsked(t *testing.T) {
+	t.Parallel()
+	s := withDatasets(t, server.Config{})
+	s.Create(servertest.Spec("a"))
+	s.Create(servertest.Spec("b"))
+	receipt, err := s.Client.ReportSet(servertest.Context(t), &pb.ReportSetRequest{Sequence: 1,
+		Set: &pb.LedgerSet{Ledgers: []string{"a", "b"}}, Writer: servertest.Writer(),
+		Contribution: pb.SetPart_OVER_ALL, Charge: charged(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, ctx := receipt.GetReceipt().GetJournal(), servertest.Context(t)
+	for _, ask := range []func() error{
+		func() error {
+			_, err := s.owner.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{Subject: ofLedger(name)})
+			return err
+		},
+		func() error {
+			_, err := s.owner.GetStatement(ctx, &pb.GetStatementRequest{Name: name})
+			return err
+		},
+		func() error {
+			_, err := s.owner.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: name})
+			return err
+		},
+		func() error {
+			_, err := s.owner.QuerySpending(ctx, &pb.QuerySpendingRequest{Ledger: name})
+			return err
+		},
+	} {
+		wantError(t, ask(), codes.InvalidArgument, name, "the daemon's own record", "accountctl entries shows")
+	}
+}

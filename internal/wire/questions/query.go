@@ -63,9 +63,14 @@ func withGap(q accountant.Question, gap *float64) (accountant.Question, error) {
 func toLedger(name string) (string, error) { return name, CheckAsked("ledger", name) }
 
 // CheckAsked accepts the names of ledgers. What is asked of a dataset rests on all that its
-// ledgers rest on, which its own statement says.
+// ledgers rest on, which its own statement says. The daemon's own ledgers charge nothing, and "ε ≤ 0" of one of them
+// would be read as the cost of what it lists.
 func CheckAsked(field, name string) error {
-	if ledger.IsDataset(name) {
+	switch {
+	case ledger.IsSystem(name):
+		return wire.Invalid(field, wire.Quote(name), "a ledger that charges of its own are made to; this one is the "+
+			"daemon's own record, and accountctl entries shows which ledgers it names")
+	case ledger.IsDataset(name):
 		return wire.Invalid(field, wire.Quote(name), "a ledger; a dataset's answers are in its statement: accountctl "+
 			"dataset statement")
 	}
