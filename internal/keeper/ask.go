@@ -122,7 +122,7 @@ func (q *queue) renew(ctx context.Context) error {
 	}
 }
 
-// holdAndFollow renews the state while nothing is decided on it. It has a pin, which letGo takes back.
+// holdAndFollow renews the state while nothing is decided on it. It has a pin, which it takes back.
 func (q *queue) holdAndFollow(r *loading) {
 	q.k.placing.Lock()
 	c := place([]*queue{q})
@@ -134,6 +134,7 @@ func (q *queue) holdAndFollow(r *loading) {
 	r.err = q.follow()
 	close(r.done)
 	q.k.letGo([]*queue{q})
+	q.k.release(q, 1)
 }
 
 // Watch calls f with a ledger's state: as it is, and then as it is after commits.

@@ -139,16 +139,10 @@ func (s *sets) coordinate() {
 		<-c.reached
 		w := &wave{round: round{k: s.k}}
 		fleet.UntilWritten(calls, w.try, w.fail)
-		s.k.letGo(queues) // with a pin of each queue; the calls' other pins follow
-		pinned := map[*queue]bool{}
+		s.k.letGo(queues)
 		for _, call := range calls {
-			rest := slices.DeleteFunc(call.queues, func(q *queue) bool {
-				again := pinned[q]
-				pinned[q] = true
-				return !again
-			})
 			call.w.q.vacate(call.w)
-			s.k.releaseAll(rest)
+			s.k.releaseAll(call.queues)
 			call.done <- struct{}{}
 		}
 		answered, took = len(calls), time.Since(began)

@@ -9,8 +9,9 @@
 // daemons write to the store too: see package fleet.
 //
 // What there is in memory is in state.go. From there the files are read upwards: a ledger is pinned (idle.go), read
-// (load.go) and decided (decide.go), by whoever's turn it is (turns.go); several ledgers are held and decided together
-// (together.go, wave.go). The calls are in do.go, sets.go, lane.go, questions.go, register.go and here.
+// (load.go), decided and written (decide.go, round.go), and its requests are answered (answer.go), by whoever's turn it
+// is (turns.go). Several ledgers are held and decided together (together.go, wave.go). The calls are in do.go, sets.go,
+// lane.go, questions.go, register.go and here.
 //
 // Locks, outermost first: sets.mu, Keeper.placing, queue.mu, then idleWriters.mu; Keeper.mu and
 // queue.stateMu are taken alone. No lock is held during a call of the store.

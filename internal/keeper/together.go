@@ -10,7 +10,7 @@ import (
 )
 
 // hold waits until the batches that are being decided in ledgers are written. Their queues then stand
-// still until letGo. What it returns is in the order of the names, which are distinct.
+// still until they are freed. What it returns is in the order of the names, which are distinct.
 func (k *Keeper) hold(ctx context.Context, names ...string) ([]*member, error) {
 	queues, err := k.acquireAll(ctx, names)
 	if err != nil {
@@ -24,7 +24,7 @@ func (k *Keeper) hold(ctx context.Context, names ...string) ([]*member, error) {
 	case <-ctx.Done():
 		go func() {
 			<-c.reached
-			k.letGo(queues)
+			k.freeAll(queues)
 		}()
 		return nil, ctx.Err()
 	}
@@ -37,7 +37,7 @@ func (k *Keeper) hold(ctx context.Context, names ...string) ([]*member, error) {
 		}
 	}
 	if err != nil {
-		k.letGo(queues)
+		k.freeAll(queues)
 		return nil, err
 	}
 	return r.members, nil
@@ -62,13 +62,19 @@ func (k *Keeper) together(ctx context.Context, names []string, f func(all []*mem
 	return cmp.Or(k.compare(queues...), err)
 }
 
-// free lets held ledgers go.
+// freeAll lets queues go on that hold has got, and takes back their pins.
+func (k *Keeper) freeAll(queues []*queue) {
+	k.letGo(queues)
+	k.releaseAll(queues)
+}
+
+// free is freeAll of what hold has returned.
 func (k *Keeper) free(all []*member) {
 	queues := make([]*queue, len(all))
 	for i, h := range all {
 		queues[i] = h.q
 	}
-	k.letGo(queues)
+	k.freeAll(queues)
 }
 
 // decideOwn decides an action of the daemon's own in a lane of its own.

@@ -173,7 +173,7 @@ func (q *queue) yield() {
 	c.arrived()
 }
 
-// letGo lets queues go on, and takes back their pins.
+// letGo lets queues go on.
 func (k *Keeper) letGo(queues []*queue) {
 	for _, q := range queues {
 		q.mu.Lock()
@@ -181,6 +181,5 @@ func (k *Keeper) letGo(queues []*queue) {
 		q.pass()
 		q.mu.Unlock()
 	}
-	k.releaseAll(queues)
 	k.sets.poke()
 }
