@@ -11,7 +11,7 @@ import (
 
 // Expire charges what is left of every reservation whose time is over, by an entry each, and returns when the next
 // one's is; the zero time if there is none. The daemon calls it from time to time. Time is the store's, where it has a
-// fleet.Clock. A clock that is wrong makes entries early or late, never a budget larger. Children that are closed are
+// fleet.Shared. A clock that is wrong makes entries early or late, never a budget larger. Children that are closed are
 // settled with their parents, where Do has not come to it.
 //
 // Each entry has a lane of its own, so that it is written once, however many

@@ -46,7 +46,7 @@ type Keeper struct {
 }
 
 // Now is the time of entries as a store keeps it: nanoseconds, UTC. Where several daemons write, it is the store's: see
-// fleet.Clock.
+// fleet.Shared.
 func (k *Keeper) Now() time.Time {
 	return time.Unix(0, k.config.Now().Add(k.fleet.Ahead()).UnixNano()).UTC()
 }

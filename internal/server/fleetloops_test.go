@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -196,4 +197,25 @@ func TestPostgreSQLStopsAndComesBack(t *testing.T) {
 			t.Errorf("%d entries; want each charge once: 4", got)
 		}
 	}
+}
+
+// hourBehind is a store whose clock is an hour behind this machine's, or a store of a daemon that is an hour fast.
+type hourBehind struct{ memory.Shared }
+
+func (hourBehind) Ahead() (time.Duration, error) { return -time.Hour, nil }
+
+// A daemon whose clock is an hour fast goes by the store's clock. It ends no reservation of another daemon.
+func TestDaemonGoesByTheClockOfTheStore(t *testing.T) {
+	t.Parallel()
+	d := servertest.StartWith(t, servertest.Config{Store: hourBehind{memory.New(memory.Config{}).Shared()}})
+	d.Create(servertest.Spec("a"))
+	eventually(t, "an entry with the store's time", func() bool {
+		d.Report("a", servertest.Writer(), 1, charged(1))
+		list, err := d.Client.ListEntries(servertest.Context(t), &pb.ListEntriesRequest{Ledger: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest := list.GetEntries()[len(list.GetEntries())-1].GetTime().AsTime()
+		return time.Until(newest.Add(time.Hour)).Abs() < time.Minute
+	})
 }

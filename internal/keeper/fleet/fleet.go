@@ -24,12 +24,9 @@ type Shared interface {
 	// Changes calls f with the names of ledgers that others may have changed, and with none if any ledger may
 	// have changed, for example because a connection was lost. f does not block. stop ends it.
 	Changes(f func(names ...string)) (stop func())
-}
 
-// Clock is implemented by a Shared store that has a clock of its own, by which all its daemons go: a daemon whose
-// machine is an hour fast would end the others' reservations.
-type Clock interface {
-	// Ahead returns by how much the store's clock is ahead of this machine's; 0 where they are close.
+	// Ahead returns by how much the store's clock is ahead of this machine's; 0 where they are close. All daemons go
+	// by the store's clock: one whose machine is an hour fast would end the others' reservations.
 	Ahead() (time.Duration, error)
 }
 
@@ -38,9 +35,9 @@ type Clock interface {
 type Fleet struct {
 	*Heads
 	caps  caps
-	clock Clock        // nil: there is none but this machine's
-	ahead atomic.Int64 // by how many nanoseconds it is ahead of this machine's
-	stop  func()       // ends what tells of changes
+	clock func() (time.Duration, error) // Shared.Ahead
+	ahead atomic.Int64                  // by how many nanoseconds it was ahead of this machine's
+	stop  func()                        // ends what tells of changes
 }
 
 // Join begins to follow what other daemons write to a store. shared is how that is seen; if it is nil, it is the store,
@@ -51,8 +48,7 @@ func Join(store ledger.Store, shared Shared, changed func(names ...string)) *Fle
 			return nil
 		}
 	}
-	f := &Fleet{Heads: NewHeads(shared.Heads), caps: caps{store: store}}
-	f.clock, _ = shared.(Clock)
+	f := &Fleet{Heads: NewHeads(shared.Heads), caps: caps{store: store}, clock: shared.Ahead}
 	f.stop = shared.Changes(changed)
 	return f
 }
@@ -68,10 +64,10 @@ func (f *Fleet) CapOf(ctx context.Context, name string) (*dataset.ChargeCap, err
 
 // SetClock reads the store's clock, by which Ahead goes from now on.
 func (f *Fleet) SetClock() error {
-	if f == nil || f.clock == nil {
+	if f == nil {
 		return nil
 	}
-	ahead, err := f.clock.Ahead()
+	ahead, err := f.clock()
 	if err == nil {
 		f.ahead.Store(int64(ahead))
 	}

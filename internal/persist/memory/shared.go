@@ -1,6 +1,10 @@
 package memory
 
-import "github.com/dpaccountant/accountant/internal/ledger"
+import (
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
 
 // Shared is a handle on what a store keeps, for one of several daemons that use it at the same time.
 type Shared struct{ *Store }
@@ -45,6 +49,9 @@ func (s Shared) Changes(f func(names ...string)) (stop func()) {
 		delete(s.data.watchers, &f)
 	}
 }
+
+// Ahead implements fleet.Shared. The store has no clock of its own.
+func (Shared) Ahead() (time.Duration, error) { return 0, nil }
 
 // tell calls the functions of the other handles.
 func (s *Store) tell(names []string) {
