@@ -134,7 +134,7 @@ $(PEERS)/ready: bench/peers/requirements.txt
 	grep '^opacus' $< | $(PEERS)/bin/pip install -q --no-deps -r /dev/stdin
 	@touch $@
 
-bench-peers: build $(PEERS)/ready ## public accountants beside accountctl: docs/benchmarks.md (half an hour)
+bench-peers: build $(PEERS)/ready ## public accountants beside accountctl: docs/benchmarks.md, bench/peers/results.md (half an hour)
 	$(PEERS)/bin/python bench/peers/run.py --accountctl bin/accountctl
 
 test-interchange: build $(PEERS)/ready ## import and export against the real dp_accounting and Opacus (minutes)
@@ -201,3 +201,19 @@ notebooks: build $(NOTEBOOKS)/ready ## docs/notebooks, run anew and compared wit
 	$(NOTEBOOKS)/bin/pip install -q --force-reinstall --no-deps ./python
 	$(NOTEBOOKS)/bin/pip install -q ./python
 	PATH="$(CURDIR)/bin:$$PATH" $(NOTEBOOKS)/bin/python tools/notebooks/run.py $(UPDATE)
+
+SITE = docs/site/.venv
+
+.PHONY: site pictures
+
+$(SITE)/ready: docs/site/requirements.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/pip install -q -r $<
+	@touch $@
+
+# A link that leads nowhere is a warning, and a warning is an error.
+site: $(SITE)/ready ## the pages as one site with a search, in _site; every internal link checked
+	$(SITE)/bin/sphinx-build -b html -c docs/site -d _site/.cache -j auto -q -W --keep-going . _site
+	SITE="$(CURDIR)/_site" $(GO) test ./docs/site -count 1
+	@echo "the site begins at $(CURDIR)/_site/index.html"
+

@@ -63,7 +63,7 @@ func anchor(title string) string {
 // files calls visit with every file of the repository that has one of the endings.
 func files(t *testing.T, visit func(path, text string), endings ...string) {
 	t.Helper()
-	skipped := []string{"node_modules", "bin", "build", "dist", "data"}
+	skipped := []string{"node_modules", "bin", "build", "dist", "data", "_site"}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

@@ -129,7 +129,7 @@ func TestRooms(t *testing.T) {
 		}
 		name := d.Name()
 		own := name == "tools" && filepath.Dir(path) == root // modules of their own
-		hidden := strings.HasPrefix(name, ".") && name != ".."
+		hidden := strings.HasPrefix(name, ".") && name != ".." || strings.HasPrefix(name, "_")
 		if d.IsDir() && (own || hidden || name == "testdata" || name == "node_modules") {
 			return filepath.SkipDir
 		}

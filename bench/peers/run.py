@@ -1,6 +1,6 @@
 """Runs the public accountants and accountctl on the same workloads, one after
-the other in the same run, and writes the tables of docs/benchmarks.md and its
-picture.
+the other in the same run, and writes results.md beside this file, and the summary
+of docs/benchmarks.md with its picture.
 
     python run.py --accountctl bin/accountctl [--only dpsgd-1000 … | --resume]
 
@@ -185,7 +185,7 @@ def summary(rows, imports, again):
 def table(rows):
     out = []
     for key in dict.fromkeys((r["workload"], r["delta"], r["exact"]) for r in rows):
-        out.append(f"\n#### {key[0]}, δ = {key[1]}: ε = {key[2]}\n")
+        out.append(f"\n### {key[0]}, δ = {key[1]}: ε = {key[2]}\n")
         out.append("| accountant | ε | relative error | | user CPU | memory |\n|---|---|---|---|---|---|")
         for r in rows:
             if (r["workload"], r["delta"], r["exact"]) != key or "unsupported" in r:
@@ -261,12 +261,15 @@ def main():
         RUN.write_text(json.dumps(run))
     versions = ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("dp-accounting", "prv-accountant", "opacus", "autodp", "numpy", "scipy"))
     text = (f"\nPython {platform.python_version()}, {versions}; {os.cpu_count()} cores, load {run['load']:.1f} before and {os.getloadavg()[0]:.1f} after the run.\n\n"
-            + summary(run["rows"], run["imports"], run["again"]) + "\n![error against time](benchmarks.svg)\n"
-            + "\n### Rows in which a peer is ahead\nOf all rows below, those in which a peer's answer is smaller than ours and is not known to be too small.\n\n"
-            + ahead(run["rows"], run["questions"])
-            + "\n### Contested questions\nKinds in which a peer once was ahead. No exact number stands beside them, so an answer is called too small where it is below our proven lower bound.\n\n"
-            + contested(run["questions"]) + "\n### Every row\n" + table(run["rows"]) + "\n")
+            + summary(run["rows"], run["imports"], run["again"]) + "\n")
     (ROOT / "docs/benchmarks.md").write_text(before + BEGIN + text + END + after)
+    (HERE / "results.md").write_text(
+        "# Every row of the comparison with public accountants\n\n"
+        "Written by `make bench-peers`; [docs/benchmarks.md](../../docs/benchmarks.md) has the summary and says how it was measured.\n\n"
+        "## Rows in which a peer is ahead\nOf all rows below, those in which a peer's answer is smaller than ours and is not known to be too small.\n\n"
+        + ahead(run["rows"], run["questions"])
+        + "\n## Contested questions\nKinds in which a peer once was ahead. No exact number stands beside them, so an answer is called too small where it is below our proven lower bound.\n\n"
+        + contested(run["questions"]) + "\n## Every row\n" + table(run["rows"]) + "\n")
     picture(run["rows"], ROOT / "docs/benchmarks.svg")
 
 

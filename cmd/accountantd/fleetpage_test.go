@@ -13,10 +13,10 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 )
 
-// fleetLines are the three lines by which README.md goes from one machine to a fleet, as arguments.
+// fleetLines are the three lines by which docs/fleet.md goes from one machine to a fleet, as arguments.
 func fleetLines(t *testing.T, replaced ...string) (lines [][]string) {
 	t.Helper()
-	content, err := os.ReadFile("../../README.md")
+	content, err := os.ReadFile("../../docs/fleet.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +35,8 @@ func fleetLines(t *testing.T, replaced ...string) (lines [][]string) {
 	return lines
 }
 
-// README.md's way from one machine to a fleet, walked by its text with an empty database.
-func TestReadmeFleet(t *testing.T) {
+// docs/fleet.md's way from one machine to a fleet, walked by its text with an empty database.
+func TestPageFleet(t *testing.T) {
 	ctl := accountctl(t)
 	data, files := dataDir(t), t.TempDir()
 	key := filepath.Join(files, keyFile)
