@@ -15,7 +15,6 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/persist"
 )
 
@@ -140,8 +139,8 @@ func (l *fleetLoad) compare(s ledger.Store, decided map[string]fleetOp) {
 		}
 	}
 	keys := map[ledger.SetPart]string{} // of what was done in sets; of a part only the first two fields
-	for i := range uint8(journals.Count) {
-		each(journals.Name(i), func(r ledger.Record) {
+	for i := range uint8(ledger.Journals) {
+		each(ledger.JournalName(i), func(r ledger.Record) {
 			keys[ledger.SetPart{Journal: i, Position: r.Entry.Position}] = key(r.Entry.Writer.Name, r.Entry.Sequence)
 		})
 	}

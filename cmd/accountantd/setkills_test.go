@@ -20,7 +20,6 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist"
 )
@@ -188,8 +187,8 @@ func (r *setRace) check(dir string) {
 		}
 	}
 	keys := map[ledger.SetPart]string{} // the writer of a journal's entry; of a part only the first two fields
-	for i := range uint8(journals.Count) {
-		each(journals.Name(i), func(e ledger.Entry) {
+	for i := range uint8(ledger.Journals) {
+		each(ledger.JournalName(i), func(e ledger.Entry) {
 			keys[ledger.SetPart{Journal: i, Position: e.Position}] = e.Writer.Name
 		})
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
+	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
 // beforeAnswer is a connection that calls lose, once it is set, when the first answer to a call begins to arrive,
@@ -85,7 +85,7 @@ func TestSetKilledAtEachMoment(t *testing.T) {
 	newKey := func(i int) string {
 		for n := 0; ; n++ {
 			key := fmt.Sprintf("moment-%d-%d", i, n)
-			if of := journals.Of("request/" + key); len(used) == journals.Count || !used[of] {
+			if of := ledger.JournalOf("request/" + key); len(used) == ledger.Journals || !used[of] {
 				used[of] = true
 				return key
 			}

@@ -6,7 +6,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper/lookup"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
-	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
@@ -28,7 +27,7 @@ func (k *Keeper) price(ctx context.Context, q *queue, r *ledger.Request) error {
 
 // capOf returns the cap of one charge to a ledger with this parent, at any depth below a
 // dataset; nil where there is none. An error says that the newest cap is not known.
-func (k *Keeper) capOf(ctx context.Context, parent string) (*dataset.ChargeCap, error) {
+func (k *Keeper) capOf(ctx context.Context, parent string) (*ledger.ChargeCap, error) {
 	for parent != "" && !ledger.IsDataset(parent) {
 		if k.read(ctx, parent, func(s *ledger.State) { parent = s.Parent() }) != nil {
 			return nil, nil // what is wrong with the parent does not keep its children from going on
@@ -47,7 +46,7 @@ func (k *Keeper) capOf(ctx context.Context, parent string) (*dataset.ChargeCap, 
 			return nil, nil
 		}
 	}
-	return known.(*dataset.ChargeCap), nil
+	return known.(*ledger.ChargeCap), nil
 }
 
 // priceShares finds what shares cost of the limits of the ledger above, before anything is held or locked: whoever

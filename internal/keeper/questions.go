@@ -8,8 +8,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/keeper/lookup"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -85,7 +83,7 @@ func (k *Keeper) Joint(ctx context.Context, names []string) (j Joint, err error)
 				"in one ledger: ask about fewer ledgers", ledger.ErrOutOfRange, len(names), ledger.MaxDistinct)
 		}
 	}
-	if err := set.Agree(specs); err != nil {
+	if err := ledger.Agree(specs); err != nil {
 		return Joint{}, err
 	}
 	j.Views = make([]ledger.View, len(names))
@@ -137,7 +135,7 @@ func (k *Keeper) Shares(ctx context.Context, dataset string) ([]share.Share, err
 }
 
 // InRange returns the names of the ledgers in a range: see lookup.InRange.
-func (k *Keeper) InRange(ctx context.Context, r journals.Range, shown func(ledger.Spec) bool) ([]string, error) {
+func (k *Keeper) InRange(ctx context.Context, r ledger.NameRange, shown func(ledger.Spec) bool) ([]string, error) {
 	if err := k.enter(ctx); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper/lookup"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
@@ -287,7 +286,7 @@ func (k *Keeper) charged(ctx context.Context, overlap *lookup.Overlap, spec ledg
 	}
 	for _, p := range overlap.Pairs[:min(n, maxWrong)] {
 		texts = append(texts, fmt.Sprintf("ledgers %s and %s (%s, position %d)", p.Ledgers[0], p.Ledgers[1],
-			journals.Name(p.Journal), p.Position))
+			ledger.JournalName(p.Journal), p.Position))
 	}
 	if n > maxWrong {
 		texts = append(texts, fmt.Sprintf("and %d more", n-maxWrong))

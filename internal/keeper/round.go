@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -31,7 +30,7 @@ func (m *member) begin(ctx context.Context) error {
 		m.batch.Alone()
 	}
 	if m.parent != "" {
-		var cap *dataset.ChargeCap
+		var cap *ledger.ChargeCap
 		if cap, err = m.q.k.capOf(ctx, m.parent); err == nil {
 			m.batch.Cap(cap)
 		}

@@ -7,15 +7,13 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
 )
 
 // DoSet decides a request about several ledgers, and answers after the commit. All members are charged or
 // none; a refusal is a *set.Refusal. As with Do, the request stays in flight when ctx ends, and gets its
 // first receipt when it is sent again, whatever has become of the ledgers.
 func (k *Keeper) DoSet(ctx context.Context, r SetRequest) (s SetResult, err error) {
-	journal, err := k.acquire(ctx, journals.Name(journals.Of(r.Writer.Name)))
+	journal, err := k.acquire(ctx, ledger.JournalName(ledger.JournalOf(r.Writer.Name)))
 	if err != nil {
 		return s, err
 	}
@@ -84,7 +82,7 @@ func (k *Keeper) complete(ctx context.Context, c *setCall, journal string) (err 
 func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 	c.prices = make([]*budget.Prices, len(c.members))
 	var first *ledger.Spec
-	refusal := &set.Refusal{}
+	refusal := &ledger.SetRefusal{}
 	together := c.Action.(ledger.Together)
 	var weight int
 	for i := range c.members {
@@ -123,7 +121,7 @@ func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 		case errors.Is(err, ErrLate):
 			return fmt.Errorf("ledger %s: %w", m.Ledger, err)
 		case err != nil:
-			refusal.Refused = append(refusal.Refused, set.MemberRefusal{Ledger: m.Ledger, Err: err})
+			refusal.Refused = append(refusal.Refused, ledger.MemberRefusal{Ledger: m.Ledger, Err: err})
 		}
 	}
 	if len(refusal.Refused) > 0 {

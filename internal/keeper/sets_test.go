@@ -13,8 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 )
@@ -83,7 +81,7 @@ func TestSet(t *testing.T) {
 	}
 	if _, err := k.DoSet(t.Context(), ofSet("y", 7, names...)); !errors.Is(err, ledger.ErrBudget) {
 		t.Errorf("over three budgets: %v", err)
-	} else if set := (*set.Refusal)(nil); !errors.As(err, &set) || len(set.Refused) != 3 || len(set.Set) != 4 ||
+	} else if set := (*ledger.SetRefusal)(nil); !errors.As(err, &set) || len(set.Refused) != 3 || len(set.Set) != 4 ||
 		len(set.Fits) != 1 || set.Fits[0].Count != 6 || !strings.Contains(err.Error(), names[2]) {
 		t.Errorf("%v: %+v", err, set)
 	}
@@ -138,7 +136,7 @@ func TestReservedSet(t *testing.T) {
 	}
 	release := ledger.Release{Reservation: r.Receipt.Position}
 	_, err = k.DoSet(t.Context(), doneIn("l", release, at, names...))
-	if r := (*set.Refusal)(nil); !errors.As(err, &r) || len(r.Refused) != 1 || r.Refused[0].Ledger != names[2] ||
+	if r := (*ledger.SetRefusal)(nil); !errors.As(err, &r) || len(r.Refused) != 1 || r.Refused[0].Ledger != names[2] ||
 		!errors.Is(err, ledger.ErrReservation) {
 		t.Errorf("%v", err)
 	}
@@ -156,8 +154,8 @@ func checkSets(t rapid.TB, store ledger.Store, names []string) map[string][]stri
 		at       uint64
 	}
 	sets, said := map[string][]string{}, map[part]ledger.Action{}
-	for i := range uint8(journals.Count) {
-		records, err := store.Records(journals.Name(i), 1, 1<<20)
+	for i := range uint8(ledger.Journals) {
+		records, err := store.Records(ledger.JournalName(i), 1, 1<<20)
 		if errors.Is(err, ledger.ErrNotFound) {
 			continue
 		}
@@ -167,7 +165,7 @@ func checkSets(t rapid.TB, store ledger.Store, names []string) map[string][]stri
 		for _, r := range records {
 			v := r.Entry.Action.(ledger.Together)
 			for _, m := range v.Members {
-				said[part{journals.Name(i), r.Entry.Position, m.Ledger, m.Position}] = v.In(m)
+				said[part{ledger.JournalName(i), r.Entry.Position, m.Ledger, m.Position}] = v.In(m)
 				sets[r.Entry.Writer.Name] = append(sets[r.Entry.Writer.Name], m.Ledger)
 			}
 		}
@@ -185,7 +183,7 @@ func checkSets(t rapid.TB, store ledger.Store, names []string) map[string][]stri
 			if r.Entry.Set == nil {
 				continue
 			}
-			key := part{journals.Name(r.Entry.Set.Journal), r.Entry.Set.Position, name, r.Entry.Position}
+			key := part{ledger.JournalName(r.Entry.Set.Journal), r.Entry.Set.Position, name, r.Entry.Position}
 			if fmt.Sprintf("%+v", said[key]) != fmt.Sprintf("%+v", r.Entry.Action) {
 				t.Errorf("%+v: its journal says %+v", r.Entry, said[key])
 			}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 )
 
@@ -75,7 +74,7 @@ func must(t *testing.T, k *Keeper, r SetRequest) SetResult {
 
 // refusing returns the names of the ledgers that refuse a set.
 func refusing(err error) (names []string) {
-	var refusal *set.Refusal
+	var refusal *ledger.SetRefusal
 	if errors.As(err, &refusal) {
 		for _, m := range refusal.Refused {
 			names = append(names, m.Ledger)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 )
 
@@ -161,7 +160,7 @@ func TestSentToTwoDaemons(t *testing.T) {
 		r := doneIn("d", ledger.Charge{Events: tenths(5)}, nil, "a", "b")
 		members := r.Members
 		r.Members = func(ctx context.Context) (ledger.Together, []SetMember, error) {
-			_, err := k.InRange(ctx, journals.Range{First: "a", Last: "b"}, nil)
+			_, err := k.InRange(ctx, ledger.NameRange{First: "a", Last: "b"}, nil)
 			if err == nil && gone {
 				err = errGone
 			}

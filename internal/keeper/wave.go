@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -73,13 +71,13 @@ func (r *round) apart(c *setCall) error {
 	if v.Contribution == ledger.OverAll || v.AboutReservation() || len(c.members) < 2 {
 		return nil
 	}
-	refusal := &set.Refusal{}
+	refusal := &ledger.SetRefusal{}
 	family := map[string]string{} // by the names of members and of those above them: the member
 	for i, m := range c.members {
 		if h := r.of(c.queues[i]); h.lost != nil {
 			continue // the member's own refusal follows
 		} else if err := r.k.alone(m.Ledger, h.parent, family); err != nil {
-			refusal.Refused = append(refusal.Refused, set.MemberRefusal{Ledger: m.Ledger, Err: err})
+			refusal.Refused = append(refusal.Refused, ledger.MemberRefusal{Ledger: m.Ledger, Err: err})
 		}
 	}
 	if len(refusal.Refused) == 0 {
@@ -162,7 +160,7 @@ func (r *round) judgeSet(journal *member, it *item) verdict {
 	}
 	it.request.Action = v
 	it.beside = func() error {
-		return r.ask(c, &ledger.SetPart{Journal: journals.Of(c.Writer.Name), Position: journal.batch.Next(),
+		return r.ask(c, &ledger.SetPart{Journal: ledger.JournalOf(c.Writer.Name), Position: journal.batch.Next(),
 			Members: uint32(len(v.Members)), Names: ledger.NamesHash(v.Members), Contribution: v.Contribution})
 	}
 	c.verdict = journal.judge(it, r.now)
@@ -245,7 +243,7 @@ func (r *round) ask(c *setCall, part *ledger.SetPart) error {
 	if err := r.apart(c); err != nil {
 		return err
 	}
-	refusal, budgets := &set.Refusal{}, true
+	refusal, budgets := &ledger.SetRefusal{}, true
 	var accepted []*member
 	for i, m := range c.members {
 		h, err := r.of(c.queues[i]), r.askMember(c, i, part)
@@ -253,7 +251,7 @@ func (r *round) ask(c *setCall, part *ledger.SetPart) error {
 			accepted = append(accepted, h)
 			continue
 		}
-		refusal.Refused = append(refusal.Refused, set.MemberRefusal{Ledger: m.Ledger, Err: err})
+		refusal.Refused = append(refusal.Refused, ledger.MemberRefusal{Ledger: m.Ledger, Err: err})
 		budgets = budgets && errors.Is(err, ledger.ErrBudget)
 	}
 	refused := len(refusal.Refused) > 0

@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
-	"github.com/dpaccountant/accountant/internal/ledger/proposers"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -32,8 +31,8 @@ type amendments struct {
 	raises      int
 	freed       int // reservations
 
-	proposals []OpenProposal  // by position
-	proposed  proposers.Count // ever
+	proposals []OpenProposal // by position
+	proposed  proposers      // ever
 
 	restored     []origin // by position
 	reconciled   int

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
-	"github.com/dpaccountant/accountant/internal/ledger/dataset"
-	"github.com/dpaccountant/accountant/internal/ledger/reservation"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -27,14 +25,14 @@ type Batch struct {
 	closed  bool
 	draft   *budget.Draft // of the state's account; nil without budgets
 
-	held     reservation.List // the state's until one is changed
+	held     reservations // the state's until one is changed
 	ownsHeld bool
 	changed  map[uint64]bool // reservations, by position
 
 	amended amendments
 	bounded bool
-	alone   bool               // the dataset's share cannot be changed together with the batch
-	cap     *dataset.ChargeCap // of the ledger's dataset; may be nil
+	alone   bool       // the dataset's share cannot be changed together with the batch
+	cap     *ChargeCap // of the ledger's dataset; may be nil
 
 	request Request           // that is decided
 	now     time.Time         // when it is decided
@@ -75,7 +73,7 @@ func (b *Batch) Alone() { b.alone = true }
 
 // Cap has the batch refuse charges and reservations that cost more of the ledger's dataset
 // than its cap allows.
-func (b *Batch) Cap(c *dataset.ChargeCap) { b.cap = c }
+func (b *Batch) Cap(c *ChargeCap) { b.cap = c }
 
 // Outcome is what a decision came to.
 type Outcome uint8

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
-	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 )
 
 // Sentinel errors; one table in package server maps them to gRPC codes.
@@ -42,7 +41,7 @@ var (
 	// ErrAcknowledged: the warning was acknowledged before.
 	ErrAcknowledged = errors.New("already acknowledged")
 	// ErrDataset: the dataset does not allow it, or it cannot be registered.
-	ErrDataset = dataset.ErrNotAllowed
+	ErrDataset = errors.New("not allowed by the dataset")
 	// ErrTogether: it is to be decided together with the record of the ledger's dataset.
 	// Package keeper does, so nobody else sees this error.
 	ErrTogether = errors.New("to be decided together with the dataset")

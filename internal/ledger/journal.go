@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -55,19 +54,19 @@ func NamesHash(members []Member) [32]byte {
 }
 
 // SetWriter is the writer of a principal's parts of sets.
-func SetWriter(principal string) Writer { return Writer{principal, journals.Lane} }
+func SetWriter(principal string) Writer { return Writer{principal, SetLane} }
 
 // checkPart refuses an entry that is a set's part in the lane of a user, or in a lane of sets and no
 // part; and what cannot be a part.
 func (b *Batch) checkPart(r Request) error {
 	if r.Set == nil {
-		if r.Writer.Name == journals.Lane {
+		if r.Writer.Name == SetLane {
 			return refuse(ErrSet, "writer: %s; allowed: entries that are part of a set", r.Writer.Name)
 		}
 		return nil
 	}
 	_, joint := r.Action.(joint)
-	if r.Writer != SetWriter(r.Writer.Principal) || !joint || r.Set.Journal >= journals.Count {
+	if r.Writer != SetWriter(r.Writer.Principal) || !joint || r.Set.Journal >= Journals {
 		return refuse(ErrSet, "%s of writer %s in journal %d; allowed: a charge, a reservation, a commit or a release "+
 			"in the lane of sets", r.Action.Kind(), r.Writer.Name, r.Set.Journal)
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dpaccountant/accountant/internal/ledger/reservation"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -24,9 +23,6 @@ const (
 	// MaxLifetime bounds how long a reservation is open.
 	MaxLifetime = 366 * 24 * time.Hour
 )
-
-// Reservation is what is left of a Reserve.
-type Reservation = reservation.Reservation
 
 // admits reports whether w may commit or release r: the principal that made it, whoever else
 // belongs to its holder, or the daemon, which alone settles what a child holds.

@@ -3,7 +3,6 @@ package ledger
 import (
 	"time"
 
-	"github.com/dpaccountant/accountant/internal/ledger/reservation"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -43,11 +42,11 @@ func (v Reserve) decide(b *Batch) error {
 	case b.held.Parts+len(parts) > MaxReservedParts:
 		return refuse(ErrOutOfRange, "mechanisms in open reservations: %d; allowed: at most %d in one ledger",
 			b.held.Parts+len(parts), MaxReservedParts)
-	case b.bounded && b.held.Bytes+reservation.Size(parts) > MaxReservedBytes:
+	case b.bounded && b.held.Bytes+sizeOf(parts) > MaxReservedBytes:
 		return refuse(ErrOutOfRange, "mechanisms in open reservations: about %d bytes; allowed: at most %d in one "+
 			"ledger, where %d are held already; commit, release or let expire some of them, or reserve mechanisms "+
 			"with shorter lists",
-			b.held.Bytes+reservation.Size(parts), MaxReservedBytes, b.held.Bytes)
+			b.held.Bytes+sizeOf(parts), MaxReservedBytes, b.held.Bytes)
 	}
 	if err := b.admit(v.Events); err != nil {
 		return err

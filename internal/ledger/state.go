@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
-	"github.com/dpaccountant/accountant/internal/ledger/reservation"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -26,7 +25,7 @@ type State struct {
 	index   map[mechanism.Mechanism]int
 	account *budget.Account // nil without budgets
 	losses  *budget.Answerables
-	held    reservation.List
+	held    reservations
 	amended amendments
 }
 
@@ -47,7 +46,7 @@ func NewStateWithin(s Snapshot, tail []Record, stop func() bool) (st *State, ok 
 func newState(s Snapshot, tail []Record, in *num.Interrupt) *State {
 	st := &State{summary: s.Summary, parts: slices.Clone(s.Parts),
 		losses: budget.NewAnswerables(s.Genesis.Spec.Adjacency),
-		index:  make(map[mechanism.Mechanism]int, len(s.Parts)), held: reservation.NewList(s.Open)}
+		index:  make(map[mechanism.Mechanism]int, len(s.Parts)), held: newReservations(s.Open)}
 	for i, p := range st.parts {
 		st.index[p.Mechanism] = i
 		st.bytes += mechanism.Size(p.Mechanism)

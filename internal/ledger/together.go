@@ -1,14 +1,12 @@
 package ledger
 
-import "github.com/dpaccountant/accountant/internal/ledger/journals"
-
 // Together is what was done in all members of a set at once. It stands in a journal and changes
 // nothing there.
 type Together struct {
-	Members []Member        // by name, distinct
-	Range   *journals.Range // nil where the members were named one by one
-	Action  Action          // as asked; of a Commit or a Release the position is that in Journal
-	Journal string          // of a Commit or a Release: the name of the journal that has the reservation
+	Members []Member   // by name, distinct
+	Range   *NameRange // nil where the members were named one by one
+	Action  Action     // as asked; of a Commit or a Release the position is that in Journal
+	Journal string     // of a Commit or a Release: the name of the journal that has the reservation
 
 	Contribution Contribution // of a Commit or a Release: that of the reservation
 }
@@ -81,10 +79,10 @@ func (v Together) Details() Details {
 func (Together) reconciles() bool { return true }
 
 func (v Together) decide(b *Batch) error {
-	number, ok := journals.Number(b.spec().Name)
-	if !ok || number != journals.Of(b.request.Writer.Name) {
+	number, ok := JournalNumber(b.spec().Name)
+	if !ok || number != JournalOf(b.request.Writer.Name) {
 		return refuse(ErrSet, "ledger: %s; allowed: %s, the journal of writer %s", b.spec().Name,
-			journals.Name(journals.Of(b.request.Writer.Name)), b.request.Writer.Name)
+			JournalName(JournalOf(b.request.Writer.Name)), b.request.Writer.Name)
 	}
 	if _, ok := v.Action.(joint); !ok {
 		return refuse(ErrSet, "together: a %s; allowed: a charge, a reservation, a commit or a release",
@@ -110,7 +108,7 @@ func (v Together) decide(b *Batch) error {
 				"the ledger's reservation", m)
 		}
 	}
-	if _, ok := journals.Number(v.Journal); ok != v.AboutReservation() || v.Range != nil && ok {
+	if _, ok := JournalNumber(v.Journal); ok != v.AboutReservation() || v.Range != nil && ok {
 		return refuse(ErrSet, "together: a %s of journal %q; allowed: a journal and no range of a commit or a release",
 			kindOf(v.Action), v.Journal)
 	}

@@ -10,7 +10,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -40,7 +39,7 @@ func newSetAppender(b *testing.B, s *Store) *setAppender {
 	}
 	writer := ledger.Writer{Principal: "unverified:anonymous", Name: "00000000-0000-4000-8000-000000000001"}
 	g := ledger.Genesis{Principal: ledger.Daemon, Time: storetest.Genesis("l").Time, Spec: ledger.Spec{
-		Name: journals.Name(journals.Of(writer.Name)), Adjacency: mechanism.AddOrRemoveOne}}
+		Name: ledger.JournalName(ledger.JournalOf(writer.Name)), Adjacency: mechanism.AddOrRemoveOne}}
 	sum, _, err := s.Create(g)
 	if err != nil {
 		b.Fatal(err)
@@ -62,7 +61,7 @@ func (a *setAppender) write(s *Store) error {
 		p := m.next(waveSets)
 		for j := range p.Entries {
 			p.Entries[j].Set = &ledger.SetPart{Contribution: ledger.OverAll,
-				Journal: journals.Of(a.journal.writer.Name), Position: at + 1 + uint64(j), Members: setSize,
+				Journal: ledger.JournalOf(a.journal.writer.Name), Position: at + 1 + uint64(j), Members: setSize,
 				Names: names}
 		}
 		wave = append(wave, p)

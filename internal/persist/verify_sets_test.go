@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -35,7 +34,7 @@ func TestVerifySets(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "s.db")
 			s := mustOpen(t, Config{Path: path})
 			writer := ledger.Writer{Principal: "unverified:ann", Name: "request/x"}
-			number := journals.Of(writer.Name)
+			number := ledger.JournalOf(writer.Name)
 			genesis := func(name string) *ledger.Genesis {
 				return &ledger.Genesis{Principal: "p", Time: time.Unix(9, 0),
 					Spec: ledger.Spec{Name: name, Adjacency: mechanism.AddOrRemoveOne}}
@@ -67,7 +66,7 @@ func TestVerifySets(t *testing.T) {
 					Sequence: 1, Action: charge(c.count), Set: part}))
 			}
 			if c.said != nil {
-				batch = append(batch, decided(journals.Name(number), ledger.Request{Writer: writer, Sequence: 1,
+				batch = append(batch, decided(ledger.JournalName(number), ledger.Request{Writer: writer, Sequence: 1,
 					Action: ledger.Together{Members: said, Action: charge(1), Contribution: ledger.OverAll}}))
 			}
 			if _, _, err := s.Create(*genesis("b")); len(c.members) == 1 && err != nil {

@@ -7,7 +7,6 @@ import (
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -35,8 +34,8 @@ func toSet(m *recordv1.SetPart) (*ledger.SetPart, error) {
 	if err := wire.Known("set", m); err != nil {
 		return nil, err
 	}
-	if m.GetJournal() >= journals.Count {
-		return nil, invalid("set.journal", fmt.Sprint(m.GetJournal()), fmt.Sprintf("0 to %d", journals.Count-1))
+	if m.GetJournal() >= ledger.Journals {
+		return nil, invalid("set.journal", fmt.Sprint(m.GetJournal()), fmt.Sprintf("0 to %d", ledger.Journals-1))
 	}
 	contribution, err := wire.ToContribution("set.contribution", m.GetContribution())
 	if err != nil {
@@ -62,7 +61,7 @@ func checkLane(e ledger.Entry) error {
 	}
 	switch {
 	case e.Writer != ledger.SetWriter(e.Writer.Principal):
-		return invalid("writer", wire.Quote(e.Writer.Name), wire.Quote(journals.Lane)+", that of sets")
+		return invalid("writer", wire.Quote(e.Writer.Name), wire.Quote(ledger.SetLane)+", that of sets")
 	case p.Position == 0:
 		return invalid("set.position", "0", "a whole number ≥ 1")
 	case !p.Contribution.Valid():

@@ -17,7 +17,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/gate"
@@ -159,7 +158,7 @@ func statusOf(err error) *status.Status {
 	}
 	code, _, advice := lookup(err)
 	message := err.Error() + advice
-	var set *set.Refusal
+	var set *ledger.SetRefusal
 	if errors.As(err, &set) {
 		s := status.New(code, wire.Cut(message, sets.MessageBytes))
 		if detailed, err := s.WithDetails(sets.FromError(set, true, aboutMember)); err == nil {

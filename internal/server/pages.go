@@ -10,7 +10,6 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/pages"
@@ -156,7 +155,7 @@ func (s *service) ListLedgers(ctx context.Context, req *pb.ListLedgersRequest) (
 				seen, hidden, more = ledger.AfterDatasets, true, true
 				break
 			}
-			if _, journal := journals.Number(seen); journal || !passage(ctx).Shows(summary.Genesis.Spec) {
+			if _, journal := ledger.JournalNumber(seen); journal || !passage(ctx).Shows(summary.Genesis.Spec) {
 				hidden = true
 				continue
 			}

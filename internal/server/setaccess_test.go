@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
@@ -110,7 +110,7 @@ func TestReceiptsTellNothingOfJournals(t *testing.T) {
 	for i, change := range []func(*pb.SetReceipt){
 		func(r *pb.SetReceipt) { r.HeadHash[0] ^= 1 },
 		func(r *pb.SetReceipt) { r.Position++ },
-		func(r *pb.SetReceipt) { r.Journal = journals.Name((journals.Of(r.GetWriter()) + 1) % 16) },
+		func(r *pb.SetReceipt) { r.Journal = ledger.JournalName((ledger.JournalOf(r.GetWriter()) + 1) % 16) },
 	} {
 		guessed := proto.CloneOf(mine.GetReceipt())
 		change(guessed)

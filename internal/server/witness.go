@@ -6,7 +6,6 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -25,7 +24,7 @@ func (s *service) compareReceipt(field, name string, kept *pb.Receipt) error {
 	}
 	forgotten := func(format string, args ...any) error {
 		found := fmt.Sprintf(format, args...)
-		if _, journal := journals.Number(name); journal { // how much all teams charge is not for every caller to know
+		if _, journal := ledger.JournalNumber(name); journal { // how much all teams charge is not for every caller to know
 			found = "nothing there, or another one"
 		}
 		if id := s.store.ID(); kept.GetStoreId() != id {

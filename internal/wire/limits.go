@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 )
 
 const (
@@ -70,7 +69,7 @@ func CheckLedgerName(field, name string) error {
 	if name == "" {
 		return Absent(field, nameAllowed)
 	}
-	if _, journal := journals.Number(name); journal || name == ledger.AccessLedger {
+	if _, journal := ledger.JournalNumber(name); journal || name == ledger.AccessLedger {
 		return nil
 	}
 	ok := len(name) <= maxName

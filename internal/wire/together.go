@@ -7,7 +7,6 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -103,12 +102,12 @@ func CheckMember(field, name string) error {
 }
 
 // ToRange converts a range of names without a check.
-func ToRange(m *pb.LedgerRange) *journals.Range {
-	return &journals.Range{Prefix: m.GetPrefix(), First: m.GetFirst(), Last: m.GetLast()}
+func ToRange(m *pb.LedgerRange) *ledger.NameRange {
+	return &ledger.NameRange{Prefix: m.GetPrefix(), First: m.GetFirst(), Last: m.GetLast()}
 }
 
 // CheckRange accepts a range with a prefix.
-func CheckRange(field string, r journals.Range) error {
+func CheckRange(field string, r ledger.NameRange) error {
 	if r.Prefix == "" {
 		return Absent(field+".prefix", `what the names of all ledgers of the range begin with, such as "days/"`)
 	}
@@ -130,7 +129,7 @@ func fromSetPart(p *ledger.SetPart) *pb.SetPart {
 	if p == nil {
 		return nil
 	}
-	return &pb.SetPart{Journal: journals.Name(p.Journal), Position: p.Position, Members: p.Members,
+	return &pb.SetPart{Journal: ledger.JournalName(p.Journal), Position: p.Position, Members: p.Members,
 		NamesSha256: p.Names[:], Contribution: pb.SetPart_Contribution(p.Contribution)}
 }
 

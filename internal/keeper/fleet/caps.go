@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 )
 
 // caps remembers what one charge may cost of the budgets of datasets, which other daemons may change. It is safe for
@@ -17,7 +16,7 @@ type caps struct {
 // known is the cap of a dataset at a position of its record.
 type known struct {
 	at  ledger.Head
-	cap *dataset.ChargeCap
+	cap *ledger.ChargeCap
 }
 
 // maxNewer bounds the entries that are looked through for amendments.
@@ -25,7 +24,7 @@ const maxNewer = 500
 
 // of returns the cap of a dataset, nil if it has none, as it is when its record's head is newest. It reads the
 // store only if the head has moved, and the whole record only if an entry has amended the dataset.
-func (c *caps) of(name string, newest ledger.Head) (*dataset.ChargeCap, error) {
+func (c *caps) of(name string, newest ledger.Head) (*ledger.ChargeCap, error) {
 	if found, ok := c.known.Load(name); ok {
 		k := found.(known)
 		if k.at == newest || c.unchanged(name, k.at, newest) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 )
 
 // Shared is implemented by a store that other daemons may write to at the same time. Each call has a time
@@ -54,7 +53,7 @@ func Join(store ledger.Store, shared Shared, changed func(names ...string)) *Fle
 }
 
 // CapOf returns the cap of a dataset as it is now, nil if it has none. The name is that of its record.
-func (f *Fleet) CapOf(ctx context.Context, name string) (*dataset.ChargeCap, error) {
+func (f *Fleet) CapOf(ctx context.Context, name string) (*ledger.ChargeCap, error) {
 	heads, _, err := f.Of(ctx, name)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
@@ -149,7 +148,7 @@ func Shares(ctx context.Context, store ledger.Store, dataset string) ([]share.Sh
 // InRange returns the names of the ledgers in a range, in order, for which shown holds; nil: of all. It fails
 // with ledger.ErrNotFound if there are none, and with ledger.ErrOutOfRange if there are more than a set can
 // have.
-func InRange(ctx context.Context, store ledger.Store, r journals.Range,
+func InRange(ctx context.Context, store ledger.Store, r ledger.NameRange,
 	shown func(ledger.Spec) bool) (names []string, err error) {
 	err = each(ctx, store, r.Prefix, r.After(), func(s ledger.Spec) error {
 		switch {

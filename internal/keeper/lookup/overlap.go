@@ -2,7 +2,6 @@ package lookup
 
 import (
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 )
 
 // Overlap finds sets of which several of the ledgers that it has read were charged, or had something set aside, with a
@@ -33,7 +32,7 @@ func (o *Overlap) Read(store ledger.Store, name string) error {
 	}
 	from := o.next[name]
 	if from == 0 {
-		lanes, err := store.Namesakes(name, ledger.Writer{Name: journals.Lane})
+		lanes, err := store.Namesakes(name, ledger.Writer{Name: ledger.SetLane})
 		if err != nil || len(lanes) == 0 {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 )
 
 // mostRead bounds how many entries FirstTogether reads.
@@ -14,7 +13,7 @@ const mostRead = 1000
 // there is none. It reads only the lanes of sets. Sets of this ledger alone are passed over, but no more than mostRead:
 // behind so many it returns the next entry of a lane, whatever its set has, as if there were others.
 func FirstTogether(store ledger.Store, name string) (first ledger.Entry, found bool, err error) {
-	lanes, err := store.Namesakes(name, ledger.Writer{Name: journals.Lane})
+	lanes, err := store.Namesakes(name, ledger.Writer{Name: ledger.SetLane})
 	if err != nil {
 		return first, false, err
 	}

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -19,7 +18,7 @@ const modelJournal = "system:sets/0"
 var journalWriters = func() (list []ledger.Writer) {
 	for i := 0; len(list) < 2; i++ {
 		name := fmt.Sprintf("00000000-0000-4000-9000-%012x", i)
-		if journals.Name(journals.Of(name)) == modelJournal {
+		if ledger.JournalName(ledger.JournalOf(name)) == modelJournal {
 			list = append(list, ledger.Writer{Principal: setPrincipal, Name: name})
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -24,7 +23,7 @@ func journalGenesis(name string) *ledger.Genesis {
 func (f *shelf) decideSet(members int, key string, v ledger.Action, made *ledger.Entry) write {
 	f.t.Helper()
 	w := ledger.Writer{Principal: setPrincipal, Name: "request/" + key}
-	name := journals.Name(journals.Of(w.Name))
+	name := ledger.JournalName(ledger.JournalOf(w.Name))
 	var out write
 	journal := f.book(name)
 	if journal == nil {
@@ -33,7 +32,7 @@ func (f *shelf) decideSet(members int, key string, v ledger.Action, made *ledger
 	}
 	together := ledger.Together{Action: v, Contribution: ledger.OverAll}
 	if made != nil {
-		together.Journal = journals.Name(made.Set.Journal)
+		together.Journal = ledger.JournalName(made.Set.Journal)
 	}
 	for _, b := range f.books[:members] {
 		m := ledger.Member{Ledger: b.name, Position: b.state.Summary().Head.Position + 1}
@@ -42,7 +41,7 @@ func (f *shelf) decideSet(members int, key string, v ledger.Action, made *ledger
 		}
 		together.Members = append(together.Members, m)
 	}
-	part := &ledger.SetPart{Contribution: ledger.OverAll, Journal: journals.Of(w.Name),
+	part := &ledger.SetPart{Contribution: ledger.OverAll, Journal: ledger.JournalOf(w.Name),
 		Position: journal.state.Summary().Head.Position + 1,
 		Members:  uint32(members), Names: ledger.NamesHash(together.Members)}
 	for i, b := range f.books[:members] {
@@ -119,7 +118,7 @@ func testSets(t *testing.T, h Harness) {
 				"a user's lane": func(p *ledger.Proposal) {
 					p.Entries[0].Writer.Name = "request/x"
 					if i == 3 {
-						p.Entries[0].Writer.Name = journals.Lane
+						p.Entries[0].Writer.Name = ledger.SetLane
 					}
 				},
 			} {

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -19,7 +18,7 @@ type setAt struct {
 }
 
 func (a setAt) finding(what, expected string, found any) error {
-	return finding(journals.Name(a.journal), a.position, what, expected, fmt.Sprint(found))
+	return finding(ledger.JournalName(a.journal), a.position, what, expected, fmt.Sprint(found))
 }
 
 // both are the two sides of a set, as far as they were found: what its journal says, and the entries of
@@ -46,7 +45,7 @@ func (v *verifier) sets() error {
 		together, journal := e.Action.(ledger.Together)
 		switch {
 		case journal:
-			at = setAt{journals.Of(e.Writer.Name), e.Position}
+			at = setAt{ledger.JournalOf(e.Writer.Name), e.Position}
 		case e.Set != nil:
 			at = setAt{e.Set.Journal, e.Set.Position}
 		default:
@@ -110,7 +109,7 @@ func (v *verifier) agree(at setAt, b *both, reserved map[setAt][32]byte) error {
 		}
 		return nil
 	}
-	number, _ := journals.Number(b.said.Journal)
+	number, _ := ledger.JournalNumber(b.said.Journal)
 	of := setAt{number, b.said.Action.Details().About}
 	if reservations(b.said.Members, func(m ledger.Member) uint64 { return m.Reservation }) != reserved[of] {
 		return at.finding("reservation", "the ledgers and the positions of a set's reservation",

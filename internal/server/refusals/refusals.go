@@ -20,7 +20,6 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -94,7 +93,7 @@ func (t *Table) Add(name string, w ledger.Writer, sequence uint64, err error) {
 
 // AddSet does so for a request about several ledgers: each of them remembers its own refusal.
 func (t *Table) AddSet(w ledger.Writer, sequence uint64, err error) {
-	var refusal *set.Refusal
+	var refusal *ledger.SetRefusal
 	if !errors.As(err, &refusal) {
 		return
 	}

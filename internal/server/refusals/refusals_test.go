@@ -15,7 +15,6 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
 )
 
 var start = time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
@@ -181,8 +180,8 @@ func TestWhatCounts(t *testing.T) {
 func TestSets(t *testing.T) {
 	t.Parallel()
 	table := table(plainly)
-	table.AddSet(alice, 3, fmt.Errorf("the set: %w", &set.Refusal{Set: []string{"a", "b", "c", "d"},
-		Refused: []set.MemberRefusal{{Ledger: "a", Err: fmt.Errorf("ledger a: %w: 1 is left", ledger.ErrBudget)},
+	table.AddSet(alice, 3, fmt.Errorf("the set: %w", &ledger.SetRefusal{Set: []string{"a", "b", "c", "d"},
+		Refused: []ledger.MemberRefusal{{Ledger: "a", Err: fmt.Errorf("ledger a: %w: 1 is left", ledger.ErrBudget)},
 			{Ledger: "c", Err: ledger.ErrClosed}, {Ledger: "d", Err: ledger.ErrNotFound}}}))
 	for name, want := range map[string]string{"a": "budget exceeded: 1 is left", "b": "", "c": "ledger is closed",
 		"d": ""} {

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 )
 
 // TestDeniedKeepsOtherErrors: a daemon that has not heard of the newest policy for a while, because it was stopped
 // in the middle of a call, says so. It does not say that the policy forbids the call, after which nobody tries again.
 func TestDeniedKeepsOtherErrors(t *testing.T) {
-	for _, asked := range []*journals.Range{nil, {Prefix: "a"}} {
+	for _, asked := range []*ledger.NameRange{nil, {Prefix: "a"}} {
 		err := (request{}).denied(asked, gate.ErrDeaf)
 		if !errors.Is(err, gate.ErrDeaf) || errors.Is(err, gate.ErrDenied) {
 			t.Errorf("range %v: %v; want %v", asked, err, gate.ErrDeaf)

@@ -10,8 +10,6 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -52,9 +50,9 @@ func (h *Handlers) compare(kept *pb.SetReceipt) error {
 	if kept == nil {
 		return nil
 	}
-	if _, ok := journals.Number(kept.GetJournal()); !ok {
+	if _, ok := ledger.JournalNumber(kept.GetJournal()); !ok {
 		return wire.Invalid("last_receipt.journal", wire.Quote(kept.GetJournal()),
-			"that of a set's receipt, such as "+journals.Name(3))
+			"that of a set's receipt, such as "+ledger.JournalName(3))
 	}
 	return h.Compare("last_receipt", kept.GetJournal(), &pb.Receipt{StoreId: kept.GetStoreId(),
 		Ledger: kept.GetJournal(), Writer: kept.GetWriter(), Sequence: kept.GetSequence(), Position: kept.GetPosition(),
@@ -66,7 +64,7 @@ func (h *Handlers) ReportSet(ctx context.Context, req *pb.ReportSetRequest) (*pb
 	result, err := write(ctx, h, req, req.GetCheckOnly(), Call.Report)
 	answer := &pb.ReportSetResponse{Receipt: FromResult(result), Replayed: result.Replayed,
 		CheckOnly: req.GetCheckOnly() && !result.Replayed}
-	var refusal *set.Refusal
+	var refusal *ledger.SetRefusal
 	switch {
 	case err == nil:
 		if answer.CheckOnly {

@@ -4,7 +4,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -25,7 +25,7 @@ type About func(error) (code uint32, lacks *pb.BudgetExceeded)
 
 // FromError makes the API's view of a refusal: all ledgers that have refused it, or in an error's detail
 // as many as there is room for.
-func FromError(e *set.Refusal, detail bool, about About) *pb.SetRefusal {
+func FromError(e *ledger.SetRefusal, detail bool, about About) *pb.SetRefusal {
 	out, room := &pb.SetRefusal{Ledgers: uint32(len(e.Set))}, answerBytes
 	if detail {
 		room = DetailBytes

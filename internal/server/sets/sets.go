@@ -15,7 +15,6 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/server/gate"
@@ -163,7 +162,7 @@ func toSet(m *pb.LedgerSet, v *ledger.Together) error {
 
 func (r request) checkReservation(v *ledger.Together) error {
 	v.Journal = r.held.GetJournal()
-	if _, ok := journals.Number(v.Journal); !ok || r.held.GetPosition() == 0 {
+	if _, ok := ledger.JournalNumber(v.Journal); !ok || r.held.GetPosition() == 0 {
 		return wire.Invalid("reservation", fmt.Sprintf("%d in %s", r.held.GetPosition(), wire.Quote(v.Journal)),
 			"the journal and the position that you were told when you reserved in several ledgers")
 	}
@@ -271,7 +270,7 @@ func (r request) reserved(ctx context.Context, v *ledger.Together) ([]ledger.Mem
 
 // denied is the error of a call that may not pass. It does not name a ledger that the caller has not
 // named. A daemon that does not know the policy now has denied nothing, so the caller may try again.
-func (r request) denied(asked *journals.Range, err error) error {
+func (r request) denied(asked *ledger.NameRange, err error) error {
 	if asked == nil && r.set != nil || !errors.Is(err, gate.ErrDenied) {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/history"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
@@ -31,7 +30,7 @@ type member struct {
 // OfSeveral is the subject of questions about several ledgers, at least one, which agree (set.Agree). sharing says
 // what each has charged together with others, if that is known (history.Groups.Sharing).
 func OfSeveral(views []ledger.View, sharing func(ledger.View) ([]history.Share, bool)) (s Several, err error) {
-	s.guarantee = set.Guarantee(views)
+	s.guarantee = ledger.WeakestGuarantee(views)
 	for _, v := range views {
 		sub, err := Of(v)
 		if err != nil {
@@ -40,7 +39,7 @@ func OfSeveral(views []ledger.View, sharing func(ledger.View) ([]history.Share, 
 		s.each = append(s.each, sub)
 	}
 	var mentioned []mechanism.Composition
-	for _, v := range set.Apart(views) {
+	for _, v := range ledger.Apart(views) {
 		i := slices.IndexFunc(views, func(o ledger.View) bool { return o.Genesis.Spec.Name == v.Genesis.Spec.Name })
 		m := member{Subject: s.each[i]}
 		if len(views) > 1 {

@@ -8,14 +8,13 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // Members says which ledgers a set has: Names, or those in Range.
 type Members struct {
-	Names []string        // each once, in the order of their bytes; nil if there is a range
-	Range *journals.Range // nil if there are names
+	Names []string          // each once, in the order of their bytes; nil if there is a range
+	Range *ledger.NameRange // nil if there are names
 }
 
 // ToMembers reads a set.

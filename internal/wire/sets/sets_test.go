@@ -8,7 +8,6 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 )
 
 func named(names ...string) *pb.LedgerSet { return &pb.LedgerSet{Ledgers: names} }
@@ -25,9 +24,9 @@ func TestMembers(t *testing.T) {
 	}{
 		{named("a"), Members{Names: []string{"a"}}},
 		{named("b/2", "a", "b"), Members{Names: []string{"a", "b", "b/2"}}},
-		{ranged("days/", "", ""), Members{Range: &journals.Range{Prefix: "days/"}}},
-		{ranged("days/", "01", "03"), Members{Range: &journals.Range{Prefix: "days/", First: "01", Last: "03"}}},
-		{ranged("days/", "03", "03"), Members{Range: &journals.Range{Prefix: "days/", First: "03", Last: "03"}}},
+		{ranged("days/", "", ""), Members{Range: &ledger.NameRange{Prefix: "days/"}}},
+		{ranged("days/", "01", "03"), Members{Range: &ledger.NameRange{Prefix: "days/", First: "01", Last: "03"}}},
+		{ranged("days/", "03", "03"), Members{Range: &ledger.NameRange{Prefix: "days/", First: "03", Last: "03"}}},
 	} {
 		if got, err := ToMembers(c.set); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v: %+v, %v; want %+v", c.set, got, err, c.want)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -237,7 +236,7 @@ func Entries() *rapid.Generator[ledger.Entry] {
 		}
 		if rapid.Bool().Draw(t, "part of a set") {
 			e.Set = &ledger.SetPart{Contribution: ledger.Contribution(rapid.IntRange(1, 4).Draw(t, "contribution")),
-				Journal:  rapid.Uint8Range(0, journals.Count-1).Draw(t, "journal"),
+				Journal:  rapid.Uint8Range(0, ledger.Journals-1).Draw(t, "journal"),
 				Position: rapid.Uint64Min(1).Draw(t, "set's position"),
 				Members:  rapid.Uint32Range(1, ledger.MaxMembers).Draw(t, "members")}
 			e.Writer = ledger.SetWriter(e.Writer.Principal)
@@ -315,7 +314,7 @@ func FewActions() *rapid.Generator[ledger.Action] {
 				v.Journal, v.Action = text.Draw(t, "journal"), ledger.Release{Reservation: reservation}
 				v.Members = nil // they follow from the reservation
 			case 1:
-				v.Range = &journals.Range{Prefix: text.Draw(t, "prefix"), First: text.Draw(t, "first"),
+				v.Range = &ledger.NameRange{Prefix: text.Draw(t, "prefix"), First: text.Draw(t, "first"),
 					Last: text.Draw(t, "last")}
 				v.Members = nil // they follow from the range
 			}

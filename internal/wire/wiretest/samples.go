@@ -9,7 +9,6 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -292,7 +291,7 @@ func GoldenEntries() (names []string, entries []ledger.Entry) {
 	members := []ledger.Member{{Ledger: "days/1", Position: 7}, {Ledger: "days/2", Position: 300}}
 	add("together-charge", ledger.Together{Contribution: ledger.InEach, Members: members, Action: StepCharge})
 	add("together-reserve", ledger.Together{Contribution: ledger.OverAll, Members: members,
-		Range:  &journals.Range{Prefix: "days/", First: "1", Last: "2"},
+		Range:  &ledger.NameRange{Prefix: "days/", First: "1", Last: "2"},
 		Action: ledger.Reserve{Events: StepCharge.Events, Lifetime: time.Hour, Holder: "trainers"}})
 	held := []ledger.Member{{Ledger: "days/1", Position: 8, Reservation: 7},
 		{Ledger: "days/2", Position: 302, Reservation: 300}}

@@ -1,4 +1,4 @@
-package set
+package ledger
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// Refusal is a refusal of a request about several ledgers. Nothing was written to any of them.
-type Refusal struct {
+// SetRefusal is a refusal of a request about several ledgers. Nothing was written to any of them.
+type SetRefusal struct {
 	Refused []MemberRefusal  // by name
 	Set     []string         // all ledgers, by name
 	Fits    []mechanism.Part // how many of each mechanism, alone, fit in every ledger; nil: not known
@@ -29,7 +29,7 @@ func (m MemberRefusal) Reason() string {
 // maxNamed bounds the ledgers that a message names.
 const maxNamed = 3
 
-func (e *Refusal) Error() string {
+func (e *SetRefusal) Error() string {
 	text := fmt.Sprintf("%d of the %d ledgers refuse it, and nothing was written to any of them", len(e.Refused),
 		len(e.Set))
 	for _, m := range e.Refused[:min(len(e.Refused), maxNamed)] {
@@ -49,7 +49,7 @@ func (e *Refusal) Error() string {
 }
 
 // Unwrap returns the errors of the ledgers.
-func (e *Refusal) Unwrap() []error {
+func (e *SetRefusal) Unwrap() []error {
 	all := make([]error, len(e.Refused))
 	for i, m := range e.Refused {
 		all[i] = m.Err

@@ -1,6 +1,4 @@
-// Package reservation is what the open reservations of a ledger hold: the list of them, with the sums that
-// bound it.
-package reservation
+package ledger
 
 import (
 	"cmp"
@@ -48,17 +46,17 @@ func (r Reservation) Without(events []mechanism.Event) (rest Reservation, wrong 
 	return r, -1, 0
 }
 
-// List is the open reservations of a ledger, with their sums.
-type List struct {
+// reservations is the open reservations of a ledger, with their sums.
+type reservations struct {
 	Open  map[uint64]Reservation // by position
 	Total uint64                 // of all counts
 	Parts int                    // how many mechanisms there are, each counted once a reservation
 	Bytes int                    // about how many bytes these take
 }
 
-// NewList lists reservations.
-func NewList(open []Reservation) List {
-	l := List{Open: make(map[uint64]Reservation, len(open))}
+// newReservations lists reservations.
+func newReservations(open []Reservation) reservations {
+	l := reservations{Open: make(map[uint64]Reservation, len(open))}
 	for _, r := range open {
 		l.Set(r)
 	}
@@ -66,14 +64,14 @@ func NewList(open []Reservation) List {
 }
 
 // Clone returns a copy of l, which changes apart from it.
-func (l *List) Clone() List {
+func (l *reservations) Clone() reservations {
 	c := *l
 	c.Open = maps.Clone(l.Open)
 	return c
 }
 
-// Size is about how many bytes the mechanisms of parts take.
-func Size(parts []mechanism.Part) (n int) {
+// sizeOf is about how many bytes the mechanisms of parts take.
+func sizeOf(parts []mechanism.Part) (n int) {
 	for _, p := range parts {
 		n += mechanism.Size(p.Mechanism)
 	}
@@ -81,23 +79,23 @@ func Size(parts []mechanism.Part) (n int) {
 }
 
 // Set opens, changes or (with nothing left) closes a reservation.
-func (l *List) Set(r Reservation) {
+func (l *reservations) Set(r Reservation) {
 	if old, ok := l.Open[r.Position]; ok {
 		l.Total -= old.Total()
 		l.Parts -= len(old.Rest)
-		l.Bytes -= Size(old.Rest)
+		l.Bytes -= sizeOf(old.Rest)
 		delete(l.Open, r.Position)
 	}
 	if len(r.Rest) > 0 {
 		l.Total += r.Total()
 		l.Parts += len(r.Rest)
-		l.Bytes += Size(r.Rest)
+		l.Bytes += sizeOf(r.Rest)
 		l.Open[r.Position] = r
 	}
 }
 
 // Sorted returns the open reservations by position.
-func (l *List) Sorted() []Reservation {
+func (l *reservations) Sorted() []Reservation {
 	out := make([]Reservation, 0, len(l.Open))
 	for _, position := range slices.Sorted(maps.Keys(l.Open)) {
 		r := l.Open[position]
@@ -108,7 +106,7 @@ func (l *List) Sorted() []Reservation {
 }
 
 // Children returns those that child ledgers hold, by position.
-func (l *List) Children() (out []Reservation) {
+func (l *reservations) Children() (out []Reservation) {
 	for _, r := range l.Open {
 		if r.Child != "" {
 			out = append(out, r)
@@ -119,7 +117,7 @@ func (l *List) Children() (out []Reservation) {
 }
 
 // Merged returns what the open reservations hold, all together.
-func (l *List) Merged() []mechanism.Part {
+func (l *reservations) Merged() []mechanism.Part {
 	var parts []mechanism.Part
 	at := mechanism.Searcher()
 	for _, r := range l.Sorted() {

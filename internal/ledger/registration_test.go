@@ -1,4 +1,4 @@
-package dataset
+package ledger
 
 import (
 	"testing"
@@ -28,7 +28,7 @@ func TestInvisibleTwins(t *testing.T) {
 func TestDottedTwins(t *testing.T) {
 	t.Parallel()
 	for _, twin := range []string{"di\u0307jon", "dij\u0307on", "d\u0130jon", "di\u0307\u0307j\u0307on"} {
-		if got := Name(twin); got != "dataset:dijon" {
+		if got := DatasetName(twin); got != "dataset:dijon" {
 			t.Errorf("%+q is %+q", twin, got)
 		}
 	}
@@ -37,7 +37,7 @@ func TestDottedTwins(t *testing.T) {
 func alike(t *testing.T, r rune) {
 	t.Helper()
 	for _, twin := range []string{"survey" + string(r), "sur" + string(r) + "vey", string(r) + "Survey"} {
-		if got := Name(twin); got != "dataset:survey" {
+		if got := DatasetName(twin); got != "dataset:survey" {
 			t.Errorf("%U: %+q is %+q", r, twin, got)
 		}
 	}
@@ -48,13 +48,13 @@ func TestVisibleIdentifiers(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{"Größe": "dataset:grösse", "调查": "dataset:调查", "a\u0301": "dataset:á",
 		"x-1.2_z/y": "dataset:x-1.2_z/y", "①": "dataset:1", "Ꭰ": "dataset:ꭰ", "ꭰ": "dataset:ꭰ", "नाम": "dataset:नाम"} {
-		if got := Name(id); got != want {
+		if got := DatasetName(id); got != want {
 			t.Errorf("%s: %+q; want %+q", id, got, want)
 		}
 	}
 	for r := rune(0); r <= unicode.MaxRune; r++ { // the name of a name is the name
-		if name := Name("x" + string(r)); Name(name[len(Prefix):]) != name {
-			t.Errorf("%U: %q; want %q", r, Name(name[len(Prefix):]), name)
+		if name := DatasetName("x" + string(r)); DatasetName(name[len(DatasetsPrefix):]) != name {
+			t.Errorf("%U: %q; want %q", r, DatasetName(name[len(DatasetsPrefix):]), name)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package set
+package ledger
 
 import (
 	"errors"
@@ -6,24 +6,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 func TestAgree(t *testing.T) {
 	t.Parallel()
-	spec := func(name string, adj mechanism.Adjacency, unit string) ledger.Spec {
-		return ledger.Spec{Name: name, Adjacency: adj, PrivacyUnit: unit}
+	spec := func(name string, adj mechanism.Adjacency, unit string) Spec {
+		return Spec{Name: name, Adjacency: adj, PrivacyUnit: unit}
 	}
 	a, b := spec("a", mechanism.AddOrRemoveOne, "user"), spec("b", mechanism.AddOrRemoveOne, "user")
-	if err := Agree([]ledger.Spec{a}); err != nil {
+	if err := Agree([]Spec{a}); err != nil {
 		t.Error(err)
 	}
-	if err := Agree([]ledger.Spec{a, b, a}); err != nil {
+	if err := Agree([]Spec{a, b, a}); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct {
-		other ledger.Spec
+		other Spec
 		wants []string
 	}{
 		{spec("c", mechanism.ReplaceOne, "user"), []string{"adjacency: ", " in ledger a, but ", " in ledger c"}},
@@ -31,8 +30,8 @@ func TestAgree(t *testing.T) {
 			[]string{`privacy_unit: "user" in ledger a, but "household" in ledger c`}},
 		{spec("c", mechanism.AddOrRemoveOne, ""), []string{`"user" in ledger a, but "" in ledger c`}},
 	} {
-		err := Agree([]ledger.Spec{a, b, c.other})
-		if !errors.Is(err, ledger.ErrSet) {
+		err := Agree([]Spec{a, b, c.other})
+		if !errors.Is(err, ErrSet) {
 			t.Fatalf("%+v: %v", c.other, err)
 		}
 		for _, want := range c.wants {
@@ -43,8 +42,8 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-func view(name, parent, guarantee string, count uint64) ledger.View {
-	v := ledger.View{Parent: parent, Guarantee: guarantee}
+func view(name, parent, guarantee string, count uint64) View {
+	v := View{Parent: parent, Guarantee: guarantee}
 	v.Genesis.Spec.Name = name
 	v.Charged.Parts = []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: count}}
 	return v
@@ -53,7 +52,7 @@ func view(name, parent, guarantee string, count uint64) ledger.View {
 // What a child may spend is counted in its parent.
 func TestApart(t *testing.T) {
 	t.Parallel()
-	views := []ledger.View{view("p/c", "p", "plan", 3), view("p", "dataset:d", "filter", 5), view("q", "", "plan", 7),
+	views := []View{view("p/c", "p", "plan", 3), view("p", "dataset:d", "filter", 5), view("q", "", "plan", 7),
 		view("r/c", "r", "plan", 11)}
 	var names []string
 	for _, v := range Apart(views) {
@@ -73,11 +72,11 @@ func TestGuarantee(t *testing.T) {
 		{"plan", "plan"}, {"plan plan", "plan"}, {"plan filter", "filter"}, {"filter filter", "filter"},
 		{"plan descriptive filter", "descriptive"},
 	} {
-		var views []ledger.View
+		var views []View
 		for _, g := range strings.Fields(c.of) {
 			views = append(views, view("l", "", g, 1))
 		}
-		if got := Guarantee(views); got != c.want {
+		if got := WeakestGuarantee(views); got != c.want {
 			t.Errorf("%s: %s; want %s", c.of, got, c.want)
 		}
 	}

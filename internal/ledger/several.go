@@ -1,16 +1,12 @@
-// Package set says what holds for several ledgers together: whether they can be taken together, and what
-// they guarantee together.
-package set
+package ledger
 
-import (
-	"github.com/dpaccountant/accountant/internal/ledger"
-)
+import ()
 
 // Agree returns nil if all ledgers have the same adjacency and the same unit of privacy, and otherwise an
 // ErrSet that names two that have not: a number about all of them would be about no neighbouring datasets.
-func Agree(specs []ledger.Spec) error {
+func Agree(specs []Spec) error {
 	for i := range specs {
-		if err := ledger.Alike(&specs[0], &specs[i]); err != nil {
+		if err := Alike(&specs[0], &specs[i]); err != nil {
 			return err
 		}
 	}
@@ -20,7 +16,7 @@ func Agree(specs []ledger.Spec) error {
 // Apart returns the ledgers that do not take their budgets from others among them: what a ledger may
 // spend is a part of its parent's composition, and would be counted twice. (It still is where a ledger
 // between the two is missing, which errs on the safe side.)
-func Apart(views []ledger.View) (list []ledger.View) {
+func Apart(views []View) (list []View) {
 	names := make(map[string]bool, len(views))
 	for _, v := range views {
 		names[v.Genesis.Spec.Name] = true
@@ -33,17 +29,17 @@ func Apart(views []ledger.View) (list []ledger.View) {
 	return list
 }
 
-// Guarantee is what a number about all ledgers means: the weakest that each one's own answer has.
-func Guarantee(views []ledger.View) string {
+// WeakestGuarantee is what a number about all ledgers means: the weakest that each one's own answer has.
+func WeakestGuarantee(views []View) string {
 	has := map[string]bool{}
 	for _, v := range views {
 		has[v.Guarantee] = true
 	}
 	switch {
-	case has[ledger.GuaranteeDescriptive]:
-		return ledger.GuaranteeDescriptive
-	case has[ledger.GuaranteeFilter]:
-		return ledger.GuaranteeFilter
+	case has[GuaranteeDescriptive]:
+		return GuaranteeDescriptive
+	case has[GuaranteeFilter]:
+		return GuaranteeFilter
 	}
-	return ledger.GuaranteePlan
+	return GuaranteePlan
 }

@@ -1,4 +1,4 @@
-package journals
+package ledger
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ func TestRange(t *testing.T) {
 	text := rapid.StringMatching(`[a-c0-2./_-]{0,3}`)
 	rapid.Check(t, func(t *rapid.T) {
 		prefix := rapid.StringMatching(`[a-c0-2./_-]{1,2}`).Draw(t, "prefix")
-		r := Range{Prefix: prefix, First: text.Draw(t, "first"), Last: text.Draw(t, "last")}
+		r := NameRange{Prefix: prefix, First: text.Draw(t, "first"), Last: text.Draw(t, "last")}
 		name := prefix + text.Draw(t, "name")
 		if above := name > r.After(); above != (name >= r.Prefix+r.First) {
 			t.Errorf("%q after %q: %t, of the range %v", name, r.After(), above, r)
@@ -21,8 +21,8 @@ func TestRange(t *testing.T) {
 			t.Errorf("%q in the range %v: %t", name, r, r.Contains(name))
 		}
 	})
-	for _, name := range []string{Name(3), "dataset:survey", "system:access"} {
-		if (Range{Prefix: name[:1]}).Contains(name) {
+	for _, name := range []string{JournalName(3), "dataset:survey", "system:access"} {
+		if (NameRange{Prefix: name[:1]}).Contains(name) {
 			t.Errorf("%s is in a range, and no user gave this name", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package proposers
+package ledger
 
 import (
 	"testing"
@@ -11,9 +11,9 @@ func TestCountIsAMap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "", "ann", "uid:1"}), 0, 40).Draw(t, "names")
-		var counts []Count
+		var counts []proposers
 		for i := range len(names) + 1 {
-			c := Count{}
+			c := proposers{}
 			if i > 0 {
 				c = counts[i-1].And(names[i-1])
 			}

@@ -1,14 +1,13 @@
-// Package proposers counts who has proposed how often in one ledger.
-package proposers
+package ledger
 
 import (
 	"slices"
 	"strings"
 )
 
-// Count counts the proposals that were ever made. A value never changes: And returns the next. The zero
+// proposers counts the proposals that were ever made. A value never changes: And returns the next. The zero
 // value is that of a ledger without proposals.
-type Count struct {
+type proposers struct {
 	All    int
 	people []proposer // by name
 }
@@ -19,14 +18,14 @@ type proposer struct {
 }
 
 // find returns where a person is, or would be, among the people.
-func (c Count) find(person string) (int, bool) {
+func (c proposers) find(person string) (int, bool) {
 	return slices.BinarySearchFunc(c.people, person, func(p proposer, name string) int {
 		return strings.Compare(p.person, name)
 	})
 }
 
 // By returns how many proposals a person has made.
-func (c Count) By(person string) int {
+func (c proposers) By(person string) int {
 	if i, found := c.find(person); found {
 		return c.people[i].made
 	}
@@ -34,12 +33,12 @@ func (c Count) By(person string) int {
 }
 
 // And returns c with a further proposal of a person.
-func (c Count) And(person string) Count {
+func (c proposers) And(person string) proposers {
 	i, found := c.find(person)
 	people := slices.Clone(c.people)
 	if !found {
 		people = slices.Insert(people, i, proposer{person: person})
 	}
 	people[i].made++
-	return Count{c.All + 1, people}
+	return proposers{c.All + 1, people}
 }
