@@ -99,6 +99,7 @@ docs: ## docs/mechanisms.md from the protos and the accountant's answers, docs/c
 	$(GO) run ./docs/mechanisms internal/mechanism/kinds.go
 	$(GO) run ./docs/mechanisms
 	$(GO) test ./cmd/accountctl -run 'TestReference|TestPages' -update
+	$(GO) test ./internal/server/gate -run TestTableOfMethods -update
 
 PREFIX ?= /usr/local
 PLATFORMS ?=

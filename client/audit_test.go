@@ -18,6 +18,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -75,11 +76,11 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 // scripted sends what it is told to as a backup.
 type scripted struct {
-	pb.UnimplementedAccountantServiceServer
+	api.Unimplemented
 	answers []*pb.BackupResponse
 }
 
-func (s *scripted) Backup(_ *pb.BackupRequest, stream pb.AccountantService_BackupServer) error {
+func (s *scripted) Backup(_ *pb.BackupRequest, stream pb.Admin_BackupServer) error {
 	for _, a := range s.answers {
 		if err := stream.Send(a); err != nil {
 			return err
@@ -123,7 +124,7 @@ func TestDamagedBackups(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := grpc.NewServer()
-			pb.RegisterAccountantServiceServer(s, &scripted{answers: c.answers})
+			api.Register(s, &scripted{answers: c.answers})
 			go func() { _ = s.Serve(l) }()
 			defer s.Stop()
 			daemon, err := client.New(client.Config{Server: l.Addr().String()})

@@ -58,7 +58,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // Client talks to one daemon as one writer. It is safe for concurrent use.
@@ -66,7 +66,7 @@ type Client struct {
 	cfg    Config
 	writer string
 	conn   *grpc.ClientConn
-	api    pb.AccountantServiceClient
+	api    api.Client
 
 	alive context.Context // ends with Close
 	kill  context.CancelFunc
@@ -115,7 +115,7 @@ func newClient(op string, cfg Config, conn *grpc.ClientConn, connections *atomic
 	alive, kill := context.WithCancel(context.Background())
 	return &Client{
 		cfg: cfg, writer: writer.String(), conn: conn, connections: connections, disconnect: disconnect,
-		api:   pb.NewAccountantServiceClient(conn),
+		api:   api.NewClient(conn),
 		alive: alive, kill: kill, lanes: map[string]*lane{},
 	}, nil
 }

@@ -86,9 +86,9 @@ func (f frozen) with(method string, r protobuf.Message) frozen {
 	}
 	field := protowire.Number(fieldLastReceipt)
 	switch method {
-	case pb.AccountantService_Report_FullMethodName, pb.AccountantService_ReportSet_FullMethodName:
+	case pb.Charges_Report_FullMethodName, pb.Charges_ReportSet_FullMethodName:
 		field = fieldReportLastReceipt
-	case pb.AccountantService_CommitSet_FullMethodName, pb.AccountantService_ReleaseSet_FullMethodName:
+	case pb.Charges_CommitSet_FullMethodName, pb.Charges_ReleaseSet_FullMethodName:
 		field = fieldSetLastReceipt
 	}
 	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(f), field, protowire.BytesType), b)

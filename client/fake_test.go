@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // fault is what goes wrong with one message.
@@ -38,7 +39,7 @@ const (
 
 // fake is a daemon that keeps the lane's rules and fails on command.
 type fake struct {
-	pb.UnimplementedAccountantServiceServer
+	api.Unimplemented
 	mu      sync.Mutex
 	ledgers map[string]*fakeLedger
 	// fault, if set, is asked before each message of op "Report", "Open", "Charge".
@@ -75,12 +76,12 @@ func (f *fake) start(t testing.TB, cfg Config) *Client {
 }
 
 // serve is start with a daemon that has more than f.
-func (f *fake) serve(t testing.TB, daemon pb.AccountantServiceServer, cfg Config) *Client {
+func (f *fake) serve(t testing.TB, daemon api.Server, cfg Config) *Client {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	server := grpc.NewServer()
 	f.server = server
-	pb.RegisterAccountantServiceServer(server, daemon)
+	api.Register(server, daemon)
 	go func() { _ = server.Serve(listener) }() // ends with Stop
 	t.Cleanup(server.Stop)
 	cfg.DialOptions = append(cfg.DialOptions,

@@ -31,7 +31,7 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 	var header metadata.MD
 	var other peer.Peer
 	answer, err := healthpb.NewHealthClient(c.conn).Check(ctx,
-		&healthpb.HealthCheckRequest{Service: pb.AccountantService_ServiceDesc.ServiceName},
+		&healthpb.HealthCheckRequest{Service: pb.Charges_ServiceDesc.ServiceName},
 		grpc.Header(&header), grpc.Peer(&other))
 	if err != nil {
 		return Health{}, failed("Health", "", err, c.ended(ctx))

@@ -42,73 +42,73 @@ type Write struct {
 func (w Write) unary(ledger, writer string, sequence uint64) (method string, request, answer proto.Message) {
 	switch {
 	case w.Set != nil && w.Reserve != nil:
-		return pb.AccountantService_ReserveSet_FullMethodName,
+		return pb.Charges_ReserveSet_FullMethodName,
 			&pb.ReserveSetRequest{Set: w.Set, Writer: writer, Sequence: sequence, Reserve: w.Reserve,
 				Contribution: w.Contribution},
 			&pb.ReserveSetResponse{}
 	case w.Set != nil:
-		return pb.AccountantService_ReportSet_FullMethodName,
+		return pb.Charges_ReportSet_FullMethodName,
 			&pb.ReportSetRequest{Set: w.Set, Writer: writer, Sequence: sequence, Charge: w.Charge,
 				Contribution: w.Contribution},
 			&pb.ReportSetResponse{}
 	case w.SetCommit != nil:
-		return pb.AccountantService_CommitSet_FullMethodName,
+		return pb.Charges_CommitSet_FullMethodName,
 			&pb.CommitSetRequest{Writer: writer, Sequence: sequence, Commit: w.SetCommit}, &pb.CommitSetResponse{}
 	case w.SetRelease != nil:
-		return pb.AccountantService_ReleaseSet_FullMethodName,
+		return pb.Charges_ReleaseSet_FullMethodName,
 			&pb.ReleaseSetRequest{Writer: writer, Sequence: sequence, Release: w.SetRelease}, &pb.ReleaseSetResponse{}
 	case w.Close != nil:
-		return pb.AccountantService_CloseLedger_FullMethodName,
+		return pb.Ledgers_CloseLedger_FullMethodName,
 			&pb.CloseLedgerRequest{Name: ledger, Writer: writer, Sequence: sequence, Reason: w.Close.GetReason()},
 			&pb.CloseLedgerResponse{}
 	case w.Reserve != nil:
-		return pb.AccountantService_Reserve_FullMethodName,
+		return pb.Charges_Reserve_FullMethodName,
 			&pb.ReserveRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Reserve: w.Reserve},
 			&pb.ReserveResponse{}
 	case w.Commit != nil:
-		return pb.AccountantService_Commit_FullMethodName,
+		return pb.Charges_Commit_FullMethodName,
 			&pb.CommitRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Commit: w.Commit},
 			&pb.CommitResponse{}
 	case w.Release != nil:
-		return pb.AccountantService_Release_FullMethodName,
+		return pb.Charges_Release_FullMethodName,
 			&pb.ReleaseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Release: w.Release},
 			&pb.ReleaseResponse{}
 	case w.Expire != nil:
-		return pb.AccountantService_Expire_FullMethodName,
+		return pb.Charges_Expire_FullMethodName,
 			&pb.ExpireRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Expire: w.Expire},
 			&pb.ExpireResponse{}
 	case w.Free != nil:
-		return pb.AccountantService_Free_FullMethodName,
+		return pb.Charges_Free_FullMethodName,
 			&pb.FreeRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Free: w.Free}, &pb.FreeResponse{}
 	case w.Refund != nil:
-		return pb.AccountantService_Refund_FullMethodName,
+		return pb.Charges_Refund_FullMethodName,
 			&pb.RefundRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Refund: w.Refund},
 			&pb.RefundResponse{}
 	case w.Raise != nil:
-		return pb.AccountantService_Raise_FullMethodName,
+		return pb.Ledgers_Raise_FullMethodName,
 			&pb.RaiseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Raise: w.Raise}, &pb.RaiseResponse{}
 	case w.Reconcile != nil:
-		return pb.AccountantService_Reconcile_FullMethodName,
+		return pb.Ledgers_Reconcile_FullMethodName,
 			&pb.ReconcileRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Reconcile: w.Reconcile},
 			&pb.ReconcileResponse{}
 	case w.Acknowledge != nil:
-		return pb.AccountantService_Acknowledge_FullMethodName,
+		return pb.Ledgers_Acknowledge_FullMethodName,
 			&pb.AcknowledgeRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Acknowledge: w.Acknowledge},
 			&pb.AcknowledgeResponse{}
 	case w.Propose != nil:
-		return pb.AccountantService_Propose_FullMethodName,
+		return pb.Admin_Propose_FullMethodName,
 			&pb.ProposeRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Propose: w.Propose},
 			&pb.ProposeResponse{}
 	case w.Approve != nil:
-		return pb.AccountantService_Approve_FullMethodName,
+		return pb.Admin_Approve_FullMethodName,
 			&pb.ApproveRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Proposal: w.Approve.GetProposal()},
 			&pb.ApproveResponse{}
 	case w.Withdraw != nil:
-		return pb.AccountantService_Withdraw_FullMethodName,
+		return pb.Admin_Withdraw_FullMethodName,
 			&pb.WithdrawRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Withdraw: w.Withdraw},
 			&pb.WithdrawResponse{}
 	}
-	return pb.AccountantService_Report_FullMethodName,
+	return pb.Charges_Report_FullMethodName,
 		&pb.ReportRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Charge: w.Charge}, &pb.ReportResponse{}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // attack is a mix of questions that cost the daemon much and who asks them little: so many
@@ -25,7 +26,7 @@ type attack struct {
 	says     string
 	askers   int
 	deadline time.Duration
-	ask      func(ctx context.Context, c pb.AccountantServiceClient, i int) error
+	ask      func(ctx context.Context, c api.Client, i int) error
 }
 
 // attacks are what once made others' charges wait, by name.
@@ -37,7 +38,7 @@ var attacks = map[string]attack{
 }
 
 // askMany asks about twenty sampled Gaussians and Laplace noises of little noise.
-func askMany(ctx context.Context, c pb.AccountantServiceClient, i int) error {
+func askMany(ctx context.Context, c api.Client, i int) error {
 	w := &pb.Workload{Adjacency: pb.Workload_REPLACE_ONE}
 	for k := range 10 {
 		q := 1e-3 * (1 + float64(i*10+k)/1000)
@@ -55,7 +56,7 @@ func laplace(scale float64) *pb.Mechanism {
 	return &pb.Mechanism{Kind: &pb.Mechanism_Laplace{Laplace: &pb.Laplace{Scale: &scale, Sensitivity: &one}}}
 }
 
-func askGroup(ctx context.Context, c pb.AccountantServiceClient, i int) error {
+func askGroup(ctx context.Context, c api.Client, i int) error {
 	size := uint64(255)
 	group := &pb.Mechanism{Kind: &pb.Mechanism_Group{Group: &pb.Group{Size: &size,
 		Mechanism: client.PoissonSampled(0.01*(1+float64(i)/1000), client.Gaussian(20))}}}
@@ -65,7 +66,7 @@ func askGroup(ctx context.Context, c pb.AccountantServiceClient, i int) error {
 	return err
 }
 
-func askTables(ctx context.Context, c pb.AccountantServiceClient, i int) error {
+func askTables(ctx context.Context, c api.Client, i int) error {
 	w := &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}
 	for k := range 2100 {
 		t := &pb.PrivacyLossTable{}
@@ -110,7 +111,7 @@ func (a attack) run(ctx context.Context, s settings) (out attacked, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	c := pb.NewAccountantServiceClient(conn)
+	c := api.NewClient(conn)
 	var answered, refused, late atomic.Int64
 	var all sync.WaitGroup
 	ctx, cancel := context.WithCancelCause(ctx)

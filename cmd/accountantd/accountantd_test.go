@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -244,7 +245,7 @@ func TestAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := pb.NewAccountantServiceClient(conn).CreateLedger(patiently(t), &pb.CreateLedgerRequest{
+		answer, err := api.NewClient(conn).CreateLedger(patiently(t), &pb.CreateLedgerRequest{
 			Spec: &pb.LedgerSpec{Name: fmt.Sprintf("l%d", i), Adjacency: pb.Workload_ZERO_OUT}})
 		if got := answer.GetLedger().GetPrincipal(); err != nil || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, %v; want %s", c.target, got, err, c.want)

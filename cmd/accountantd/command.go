@@ -62,8 +62,8 @@ loopback. Whoever it was issued to is the caller then, whatever the connection p
 When it is ready it prints one line on standard output:
   accountantd ready listen=… http=… socket=… data=… store=… version=…
 SIGTERM and SIGINT stop it in order, within --grace-period; a second one at once.
-grpc.health.v1.Health says SERVING until then, of "" and of
-accountant.v1.AccountantService; so does /healthz.
+grpc.health.v1.Health says SERVING until then, of "" and of each
+service, such as accountant.v1.Charges; so does /healthz.
 
 "accountantd restore FILE --data DIR" makes a data directory of a backup,
 "accountantd rotate-key" replaces the key that signs heads.

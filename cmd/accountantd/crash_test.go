@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 )
@@ -71,7 +72,7 @@ func verified(t *testing.T, dir string) {
 func key(writer string, sequence uint64) string { return fmt.Sprint(writer, " ", sequence) }
 
 // readEntries adds a ledger's entries; none may be there twice.
-func readEntries(t *testing.T, client pb.AccountantServiceClient, name string, entries map[string]*pb.Entry) {
+func readEntries(t *testing.T, client api.Client, name string, entries map[string]*pb.Entry) {
 	t.Helper()
 	position := uint64(0)
 	for token := ""; ; {
@@ -104,7 +105,7 @@ func readEntries(t *testing.T, client pb.AccountantServiceClient, name string, e
 
 // checkTrainer compares a client's receipts with the ledger, and sends one of
 // its steps again.
-func checkTrainer(t *testing.T, client pb.AccountantServiceClient, r *trainer, entries map[string]*pb.Entry) {
+func checkTrainer(t *testing.T, client api.Client, r *trainer, entries map[string]*pb.Entry) {
 	t.Helper()
 	for i := uint64(1); i <= r.acked.Load(); i++ {
 		e := entries[key(r.writer, i)]

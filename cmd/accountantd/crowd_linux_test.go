@@ -17,12 +17,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // crowd is writers and askers that use all daemons of a fleet at random: an attempt that fails is made again through
 // another daemon, so that a report may reach several.
 type crowd struct {
-	apis    []pb.AccountantServiceClient
+	apis    []api.Client
 	ctx     context.Context //nolint:containedctx // ends with the crowd
 	cancel  context.CancelFunc
 	group   sync.WaitGroup
@@ -90,13 +91,13 @@ func startCrowd(t *testing.T, daemons []*daemon, writers, askers int) *crowd {
 }
 
 // any returns one of the daemons.
-func (c *crowd) any(random *rand.Rand) pb.AccountantServiceClient {
+func (c *crowd) any(random *rand.Rand) api.Client {
 	return c.apis[random.IntN(len(c.apis))]
 }
 
 // again makes attempts through any daemon until one is answered.
 func again[A any](c *crowd, random *rand.Rand,
-	f func(context.Context, pb.AccountantServiceClient) (A, error)) (A, error) {
+	f func(context.Context, api.Client) (A, error)) (A, error) {
 	for {
 		ctx, cancel := context.WithTimeout(c.ctx, 15*time.Second)
 		answer, err := f(ctx, c.any(random))
@@ -121,7 +122,7 @@ func (w *crowdWriter) work() error {
 	if w.random.IntN(4) == 0 {
 		name, events = fmt.Sprintf("budget/%d", number), releases(1)
 		if len(w.receipts[name]) == 0 {
-			_, err := again(w.crowd, w.random, func(ctx context.Context, api pb.AccountantServiceClient) (any, error) {
+			_, err := again(w.crowd, w.random, func(ctx context.Context, api api.Client) (any, error) {
 				return api.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: &pb.LedgerSpec{Name: name,
 					Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Policy: pb.LedgerSpec_FILTER,
 					Budgets: eighths(crowdBudget)}})
@@ -138,7 +139,7 @@ func (w *crowdWriter) work() error {
 	}
 	sequence := uint64(len(held) + 1)
 	answer, err := again(w.crowd, w.random,
-		func(ctx context.Context, api pb.AccountantServiceClient) (*pb.ReportResponse, error) {
+		func(ctx context.Context, api api.Client) (*pb.ReportResponse, error) {
 			return api.Report(ctx, &pb.ReportRequest{Ledger: name, Writer: w.writer, Sequence: sequence,
 				Charge: &pb.Charge{Events: events}, LastReceipt: last})
 		})
@@ -175,7 +176,7 @@ func (c *crowd) ask(random *rand.Rand) error {
 	before := c.newest[name].GetPosition()
 	c.mu.Unlock()
 	answer, err := again(c, random,
-		func(ctx context.Context, api pb.AccountantServiceClient) (*pb.GetLedgerResponse, error) {
+		func(ctx context.Context, api api.Client) (*pb.GetLedgerResponse, error) {
 			return api.GetLedger(ctx, &pb.GetLedgerRequest{Name: name})
 		})
 	if err != nil {
@@ -317,10 +318,10 @@ func awaitLoss(t *testing.T, daemons []*daemon, name string, lost *pb.Receipt) {
 	}
 	c.ctx, c.cancel = context.WithCancel(t.Context())
 	defer c.cancel()
-	for _, api := range slices.Clone(c.apis) {
-		c.apis = []pb.AccountantServiceClient{api}
+	for _, one := range slices.Clone(c.apis) {
+		c.apis = []api.Client{one}
 		_, err := again(c, rand.New(rand.NewPCG(1, 3)),
-			func(ctx context.Context, api pb.AccountantServiceClient) (*pb.ReportResponse, error) {
+			func(ctx context.Context, api api.Client) (*pb.ReportResponse, error) {
 				return api.Report(ctx, &pb.ReportRequest{Ledger: name, Writer: "request/after", Sequence: 1,
 					Charge: charge(), LastReceipt: lost})
 			})

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
@@ -135,7 +136,7 @@ func (d *daemon) stop(signal syscall.Signal) {
 }
 
 // dial connects to an address and reconnects quickly.
-func dial(t *testing.T, target string) pb.AccountantServiceClient {
+func dial(t *testing.T, target string) api.Client {
 	t.Helper()
 	conn, err := grpc.NewClient(target,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -146,7 +147,7 @@ func dial(t *testing.T, target string) pb.AccountantServiceClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return pb.NewAccountantServiceClient(conn)
+	return api.NewClient(conn)
 }
 
 func patiently(t *testing.T) context.Context {
@@ -156,7 +157,7 @@ func patiently(t *testing.T) context.Context {
 	return ctx
 }
 
-func create(t *testing.T, client pb.AccountantServiceClient, name string) {
+func create(t *testing.T, client api.Client, name string) {
 	t.Helper()
 	_, err := client.CreateLedger(patiently(t), &pb.CreateLedgerRequest{
 		Spec: &pb.LedgerSpec{Name: name, Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}})

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
@@ -48,7 +49,7 @@ two_people: {within: 72h}
 }
 
 // as is a client of somebody.
-func (o *office) as(name string) pb.AccountantServiceClient {
+func (o *office) as(name string) api.Client {
 	o.t.Helper()
 	conn, err := grpc.NewClient(strings.Split(o.d.ready["listen"], ",")[0],
 		grpc.WithTransportCredentials(credentials.NewTLS(o.authority.Client(name))))
@@ -56,7 +57,7 @@ func (o *office) as(name string) pb.AccountantServiceClient {
 		o.t.Fatal(err)
 	}
 	o.t.Cleanup(func() { _ = conn.Close() })
-	return pb.NewAccountantServiceClient(conn)
+	return api.NewClient(conn)
 }
 
 func newKey() string { return "request/" + uuid.NewString() }
@@ -155,7 +156,7 @@ func TestRestoreWithDatasets(t *testing.T) {
 	o.refused(o.charge("survey/a", 0.25), codes.FailedPrecondition, unreconciled)
 	o.refused(o.approve("ben", "survey/a", raise), codes.FailedPrecondition, unreconciled)
 	o.refused(o.approve("ben", record, more), codes.FailedPrecondition, unreconciled)
-	for _, c := range []pb.AccountantServiceClient{o.as("ann"), dial(t, socket)} {
+	for _, c := range []api.Client{o.as("ann"), dial(t, socket)} {
 		_, err := c.Reconcile(patiently(t), &pb.ReconcileRequest{Ledger: record, Writer: newKey(), Sequence: 1,
 			Reconcile: &pb.Reconcile{Reason: "alone"}})
 		o.refused(err, codes.FailedPrecondition, "two people")

@@ -14,6 +14,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
 )
@@ -80,7 +81,7 @@ func (l *fleetLoad) settle() {
 	for _, name := range l.names() {
 		for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 			reserved := -1.0
-			_ = l.try("settle "+name, func(ctx context.Context, c pb.AccountantServiceClient) error {
+			_ = l.try("settle "+name, func(ctx context.Context, c api.Client) error {
 				a, err := c.GetLedger(ctx, &pb.GetLedgerRequest{Name: name})
 				if err == nil {
 					reserved = a.GetLedger().GetBudgets()[0].GetValue().GetReserved()

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 const (
@@ -28,7 +29,7 @@ func below(number int) bool { return number%4 == 3 }
 // eighths of ε. A ledger whose budget has run out is followed by another one, and so is a dataset.
 type fleetLoad struct {
 	t       *testing.T
-	clients []pb.AccountantServiceClient
+	clients []api.Client
 	budget  uint64 // eighths, of each ledger's own; five times as many of a shared one
 	writers []*fleetWriter
 	working sync.WaitGroup
@@ -108,7 +109,7 @@ func newFleetLoad(t *testing.T, targets []string, size uint64) *fleetLoad {
 // register registers a dataset, into whose budget some ledgers fit, but not a whole number of them.
 func (l *fleetLoad) register() {
 	d := &fleetDataset{id: fmt.Sprintf("people-%d", len(l.datasets)), budget: 20*l.budget + l.budget/2}
-	err := l.try("register "+d.id, func(ctx context.Context, c pb.AccountantServiceClient) error {
+	err := l.try("register "+d.id, func(ctx context.Context, c api.Client) error {
 		_, err := c.CreateDataset(ctx, &pb.CreateDatasetRequest{IndependentOfOutputs: true, Reason: "a test",
 			Spec: &pb.DatasetSpec{Id: d.id, Version: "1", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, PrivacyUnit: "user",
 				MaxRecordsPerUnit: 1, BoundEnforcedBy: "a key", Budgets: eighths(int(d.budget)),
@@ -146,7 +147,7 @@ func (l *fleetLoad) next(number int, after *fleetLedger) {
 		if number < fleetShared {
 			g.budget *= 5
 		}
-		err := l.try("create "+g.name, func(ctx context.Context, c pb.AccountantServiceClient) error {
+		err := l.try("create "+g.name, func(ctx context.Context, c api.Client) error {
 			_, err := c.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: g.spec()})
 			return err
 		})
@@ -174,7 +175,7 @@ func (g *fleetLedger) spec() *pb.LedgerSpec {
 }
 
 // try calls a daemon after the other until one of them answers, and returns the error that it answers.
-func (l *fleetLoad) try(what string, call func(context.Context, pb.AccountantServiceClient) error) error {
+func (l *fleetLoad) try(what string, call func(context.Context, api.Client) error) error {
 	for deadline := time.Now().Add(5 * time.Minute); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		err := call(ctx, l.clients[rand.IntN(len(l.clients))])

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 )
 
@@ -45,18 +46,18 @@ func TestPageFleet(t *testing.T) {
 		pgtest.Database(t),
 		"--store-password-file password", "", "signing.key", key, "--data run", "")
 	one := start(t, data)
-	api := dial(t, "unix:"+one.ready["socket"])
-	create(t, api, "l")
-	report := func(api pb.AccountantServiceClient, writer string) *pb.Receipt {
+	owner := dial(t, "unix:"+one.ready["socket"])
+	create(t, owner, "l")
+	report := func(at api.Client, writer string) *pb.Receipt {
 		t.Helper()
-		answer, err := api.Report(patiently(t),
+		answer, err := at.Report(patiently(t),
 			&pb.ReportRequest{Ledger: "l", Writer: writer, Sequence: 1, Charge: charge()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return answer.GetReceipt()
 	}
-	first := report(api, "request/first")
+	first := report(owner, "request/first")
 
 	if code, out := ctl(lines[0][1:]...); code != 0 {
 		t.Fatalf("%v: %d, %s", lines[0], code, out)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // fleetWriter is one of a load's writers.
@@ -117,9 +118,9 @@ func several(t *testing.T, ledgers []*fleetLedger) func(interface {
 
 // write does one write until it is decided, and reports whether it was acknowledged.
 func (w *fleetWriter) write(op *fleetOp,
-	call func(context.Context, pb.AccountantServiceClient) (answer, error)) bool {
+	call func(context.Context, api.Client) (answer, error)) bool {
 	w.begin(op)
-	err := w.try(op.kind+" "+op.key(), func(ctx context.Context, c pb.AccountantServiceClient) error {
+	err := w.try(op.kind+" "+op.key(), func(ctx context.Context, c api.Client) error {
 		w.attempt(op)
 		alone := w.alone.Load()
 		a, err := call(ctx, c)
@@ -154,7 +155,7 @@ func (w *fleetWriter) refused(op *fleetOp, code codes.Code) {
 
 func (w *fleetWriter) charge(op *fleetOp) bool {
 	g := op.ledgers[0]
-	return w.write(op, func(ctx context.Context, c pb.AccountantServiceClient) (answer, error) {
+	return w.write(op, func(ctx context.Context, c api.Client) (answer, error) {
 		return single(c.Report(ctx, &pb.ReportRequest{Ledger: g.name, Writer: op.writer, Sequence: op.sequence,
 			Charge: &pb.Charge{Events: releases(int(op.size))}, LastReceipt: g.last()}))
 	})
@@ -199,7 +200,7 @@ func (w *fleetWriter) stream(g *fleetLedger) {
 			w.acknowledge(left[0], told, left[0].alone)
 		}
 	}
-	err := w.try("a stream to "+g.name, func(ctx context.Context, c pb.AccountantServiceClient) error {
+	err := w.try("a stream to "+g.name, func(ctx context.Context, c api.Client) error {
 		s, err := c.ReportStream(ctx)
 		if err != nil {
 			return err
@@ -263,7 +264,7 @@ func (w *fleetWriter) reserve(g *fleetLedger) {
 	}
 	var held uint64
 	o := op("reserve", 3)
-	if !w.write(o, func(ctx context.Context, c pb.AccountantServiceClient) (answer, error) {
+	if !w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
 		a, err := c.Reserve(ctx, &pb.ReserveRequest{Ledger: g.name, Writer: o.writer, Sequence: 1,
 			Reserve: &pb.Reserve{Events: releases(3), LifetimeSeconds: lifetime}})
 		held = a.GetReceipt().GetPosition()
@@ -272,7 +273,7 @@ func (w *fleetWriter) reserve(g *fleetLedger) {
 		return
 	}
 	o = op("commit", 1+w.random.Uint64N(2))
-	w.write(o, func(ctx context.Context, c pb.AccountantServiceClient) (answer, error) {
+	w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
 		return single(c.Commit(ctx, &pb.CommitRequest{Ledger: g.name, Writer: o.writer, Sequence: 1,
 			Commit: &pb.Commit{Reservation: held, Events: releases(int(o.size))}}))
 	})
@@ -280,7 +281,7 @@ func (w *fleetWriter) reserve(g *fleetLedger) {
 		return
 	}
 	o = op("release", 0)
-	w.write(o, func(ctx context.Context, c pb.AccountantServiceClient) (answer, error) {
+	w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
 		return single(c.Release(ctx, &pb.ReleaseRequest{Ledger: g.name, Writer: o.writer, Sequence: 1,
 			Release: &pb.Release{Reservation: held}}))
 	})
@@ -296,7 +297,7 @@ func setOf(ledgers []*fleetLedger) *pb.LedgerSet {
 
 func (w *fleetWriter) chargeSet(ledgers []*fleetLedger) {
 	op := w.op("charge", 1+w.random.Uint64N(3), ledgers)
-	w.write(op, func(ctx context.Context, c pb.AccountantServiceClient) (answer, error) {
+	w.write(op, func(ctx context.Context, c api.Client) (answer, error) {
 		return several(w.t, ledgers)(c.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
 			Set: setOf(ledgers), Writer: op.writer,
 			Sequence: 1, Charge: &pb.Charge{Events: releases(int(op.size))}}))
@@ -313,7 +314,7 @@ func (w *fleetWriter) reserveSet(ledgers []*fleetLedger) {
 	}
 	var held *pb.SetReservation
 	o := op("reserve", 2)
-	if !w.write(o, func(ctx context.Context, c pb.AccountantServiceClient) (answer, error) {
+	if !w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
 		a, err := c.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
 			Set: setOf(ledgers), Writer: o.writer, Sequence: 1,
 			Reserve: &pb.Reserve{Events: releases(2), LifetimeSeconds: lifetime}})
@@ -323,7 +324,7 @@ func (w *fleetWriter) reserveSet(ledgers []*fleetLedger) {
 		return
 	}
 	o = op("commit", 1)
-	w.write(o, func(ctx context.Context, c pb.AccountantServiceClient) (answer, error) {
+	w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
 		return several(w.t, ledgers)(c.CommitSet(ctx, &pb.CommitSetRequest{Writer: o.writer, Sequence: 1,
 			Commit: &pb.SetCommit{Reservation: held, Events: releases(1)}}))
 	})
@@ -331,7 +332,7 @@ func (w *fleetWriter) reserveSet(ledgers []*fleetLedger) {
 		return
 	}
 	o = op("release", 0)
-	w.write(o, func(ctx context.Context, c pb.AccountantServiceClient) (answer, error) {
+	w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
 		return several(w.t, ledgers)(c.ReleaseSet(ctx, &pb.ReleaseSetRequest{Writer: o.writer, Sequence: 1,
 			Release: &pb.SetRelease{Reservation: held}}))
 	})

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 const window = 64 // in flight of each trainer
@@ -21,7 +22,7 @@ const window = 64 // in flight of each trainer
 // the test does to the daemon happens under load, however fast the machine is.
 type load struct {
 	trainers []*trainer
-	api      pb.AccountantServiceClient
+	api      api.Client
 	ctx      context.Context //nolint:containedctx // ends with the load
 	cancel   context.CancelFunc
 	enough   atomic.Bool
@@ -87,7 +88,7 @@ func (l *load) giveUp() {
 }
 
 // waitForMore passes some time: a call to the daemon.
-func waitForMore(ctx context.Context, client pb.AccountantServiceClient, name string) {
+func waitForMore(ctx context.Context, client api.Client, name string) {
 	_, _ = client.GetLedger(ctx, &pb.GetLedgerRequest{Name: name})
 }
 
@@ -95,7 +96,7 @@ func waitForMore(ctx context.Context, client pb.AccountantServiceClient, name st
 // that it sent are acknowledged.
 type trainer struct {
 	load     *load
-	client   pb.AccountantServiceClient
+	client   api.Client
 	ledger   string
 	writer   string
 	sent     uint64

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 )
 
@@ -31,8 +32,8 @@ func TestFailoverThatLostCharges(t *testing.T) {
 	fleet := []string{"--store", through, "--signing-key", filepath.Join(t.TempDir(), keyFile)}
 	daemons := []*daemon{start(t, dataDir(t), fleet...), start(t, dataDir(t), fleet...)}
 	ctl := accountctl(t)
-	apis := []pb.AccountantServiceClient{dial(t, daemons[0].ready["listen"]), dial(t, daemons[1].ready["listen"])}
-	report := func(api pb.AccountantServiceClient, name, key string) error {
+	apis := []api.Client{dial(t, daemons[0].ready["listen"]), dial(t, daemons[1].ready["listen"])}
+	report := func(api api.Client, name, key string) error {
 		for {
 			_, err := api.Report(patiently(t), &pb.ReportRequest{Ledger: name, Writer: "request/" + key, Sequence: 1,
 				Charge: charge()})
@@ -42,7 +43,7 @@ func TestFailoverThatLostCharges(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 	}
-	epsilon := func(api pb.AccountantServiceClient) float64 {
+	epsilon := func(api api.Client) float64 {
 		t.Helper()
 		for {
 			a, err := api.QueryPrivacy(patiently(t), &pb.QueryPrivacyRequest{

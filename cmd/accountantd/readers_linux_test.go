@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
@@ -52,16 +53,16 @@ func TestReaders(t *testing.T) {
 		ask    func(*testing.T, *daemon)
 	}{
 		{"100 lists of entries", true, func(t *testing.T, d *daemon) {
-			askAtOnce(t, d, 100, pb.AccountantService_ListEntries_FullMethodName, entries)
+			askAtOnce(t, d, 100, pb.Audit_ListEntries_FullMethodName, entries)
 		}},
 		{"200 lists of ledgers", false, func(t *testing.T, d *daemon) {
-			askAtOnce(t, d, 200, pb.AccountantService_ListLedgers_FullMethodName, ledgers)
+			askAtOnce(t, d, 200, pb.Ledgers_ListLedgers_FullMethodName, ledgers)
 		}},
 		{"120 lists of ledgers as JSON", false, func(t *testing.T, d *daemon) {
-			askAsJSON(t, d, 120, "ListLedgers", `{"pageSize":1000}`)
+			askAsJSON(t, d, 120, "Ledgers/ListLedgers", `{"pageSize":1000}`)
 		}},
 		{"120 lists of entries as JSON", true, func(t *testing.T, d *daemon) {
-			askAsJSON(t, d, 120, "ListEntries", `{"ledger":"large","pageSize":1000,"raw":true}`)
+			askAsJSON(t, d, 120, "Audit/ListEntries", `{"ledger":"large","pageSize":1000,"raw":true}`)
 		}},
 		{"300 lists that nobody reads", false, func(t *testing.T, d *daemon) {
 			ctx, cancel := context.WithCancel(patiently(t))
@@ -70,7 +71,7 @@ func TestReaders(t *testing.T) {
 			conns := connections(t, d, 30)
 			for i := range 300 {
 				all.Go(func() {
-					openUnread(ctx, conns[i%len(conns)], pb.AccountantService_ListEntries_FullMethodName, entries)
+					openUnread(ctx, conns[i%len(conns)], pb.Audit_ListEntries_FullMethodName, entries)
 				})
 			}
 			all.Wait()
@@ -245,7 +246,7 @@ func askAsJSON(t *testing.T, d *daemon, n int, method, body string) {
 	for range n {
 		all.Go(func() {
 			for {
-				answer, err := http.Post("http://"+d.ready["http"]+"/accountant.v1.AccountantService/"+method,
+				answer, err := http.Post("http://"+d.ready["http"]+"/accountant.v1."+method,
 					"application/json", strings.NewReader(body))
 				if err != nil {
 					t.Error(err)
@@ -280,7 +281,7 @@ func openUnread(ctx context.Context, conn *grpc.ClientConn, method string, reque
 }
 
 // awaitAnswer asks for a small list until there is an answer.
-func awaitAnswer(t *testing.T, client pb.AccountantServiceClient) {
+func awaitAnswer(t *testing.T, client api.Client) {
 	t.Helper()
 	for ctx := patiently(t); ; time.Sleep(100 * time.Millisecond) {
 		_, err := client.ListLedgers(ctx, &pb.ListLedgersRequest{PageSize: 10})
@@ -305,7 +306,7 @@ func crowdOfReaders(t *testing.T, d *daemon) {
 	var opened sync.WaitGroup
 	for i := range crowdStreams {
 		opened.Go(func() {
-			stream, err := pb.NewAccountantServiceClient(conns[i%len(conns)]).ReportStream(ctx)
+			stream, err := api.NewClient(conns[i%len(conns)]).ReportStream(ctx)
 			if err == nil {
 				err = stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
 					Open: &pb.ReportStreamRequest_Open{Ledger: fmt.Sprintf("many/%d", i%1000),
@@ -323,7 +324,7 @@ func crowdOfReaders(t *testing.T, d *daemon) {
 	streams := anonymous(t, d)
 	for i := range 600 {
 		opened.Go(func() {
-			stream, err := pb.NewAccountantServiceClient(conns[i%len(conns)]).WatchLedger(ctx,
+			stream, err := api.NewClient(conns[i%len(conns)]).WatchLedger(ctx,
 				&pb.WatchLedgerRequest{Name: fmt.Sprintf("many/%d", i)})
 			if err == nil {
 				_, err = stream.Recv()
@@ -337,11 +338,11 @@ func crowdOfReaders(t *testing.T, d *daemon) {
 	watchers := anonymous(t, d)
 	t.Logf("a stream takes %d KiB, a watcher %d KiB", (streams-before)/crowdStreams>>10, (watchers-streams)/600>>10)
 	opened.Go(func() {
-		askAtOnce(t, d, 150, pb.AccountantService_ListEntries_FullMethodName, &pb.ListEntriesRequest{Ledger: "large",
+		askAtOnce(t, d, 150, pb.Audit_ListEntries_FullMethodName, &pb.ListEntriesRequest{Ledger: "large",
 			PageSize: 1000, Raw: true})
 	})
 	opened.Go(func() {
-		askAtOnce(t, d, 150, pb.AccountantService_ListLedgers_FullMethodName, &pb.ListLedgersRequest{PageSize: 1000})
+		askAtOnce(t, d, 150, pb.Ledgers_ListLedgers_FullMethodName, &pb.ListLedgersRequest{PageSize: 1000})
 	})
 	opened.Wait()
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // A job and the daemon are killed while a part of the budget is reserved: the daemon
@@ -19,14 +20,14 @@ import (
 func TestReservationThroughKill(t *testing.T) {
 	dir := dataDir(t)
 	ctx := patiently(t)
-	connect := func(target string) pb.AccountantServiceClient {
+	connect := func(target string) api.Client {
 		t.Helper()
 		conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
-		return pb.NewAccountantServiceClient(conn)
+		return api.NewClient(conn)
 	}
 	epsilon, tenth := 1.0, 0.1
 	events := func(n uint32) []*pb.Event {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/persist"
 )
 
@@ -207,7 +208,7 @@ func TestRestore(t *testing.T) {
 }
 
 // last opens a stream with the newest receipt.
-func (r *trainer) last(ctx context.Context, api pb.AccountantServiceClient) (*pb.ReportStreamResponse, error) {
+func (r *trainer) last(ctx context.Context, api api.Client) (*pb.ReportStreamResponse, error) {
 	var newest *pb.Receipt
 	for _, receipt := range r.receipts {
 		if receipt.GetPosition() > newest.GetPosition() {
@@ -227,7 +228,7 @@ func (r *trainer) last(ctx context.Context, api pb.AccountantServiceClient) (*pb
 
 // checkRestoredTrainer compares a client's receipts with the restored ledger, and
 // returns how many of its acknowledged steps were lost.
-func checkRestoredTrainer(t *testing.T, api pb.AccountantServiceClient, r *trainer) (lost uint64) {
+func checkRestoredTrainer(t *testing.T, api api.Client, r *trainer) (lost uint64) {
 	t.Helper()
 	at, err := api.GetWriter(patiently(t), &pb.GetWriterRequest{Ledger: r.ledger, Writer: r.writer})
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist"
@@ -97,7 +98,7 @@ func blockName(i int) string { return fmt.Sprintf("blocks/%03d", i) }
 // setRace is what the workers do and were told.
 type setRace struct {
 	t       *testing.T
-	client  pb.AccountantServiceClient
+	client  api.Client
 	decided atomic.Int64
 	again   atomic.Int64
 

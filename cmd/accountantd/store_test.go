@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 )
 
@@ -35,7 +36,7 @@ func TestDatabase(t *testing.T) {
 	a, b := dial(t, first.ready["listen"]), dial(t, second.ready["listen"])
 	create(t, a, "l")
 	writer := uuid.NewString()
-	report := func(client pb.AccountantServiceClient, sequence uint64) *pb.Receipt {
+	report := func(client api.Client, sequence uint64) *pb.Receipt {
 		t.Helper()
 		answer, err := client.Report(patiently(t), &pb.ReportRequest{Ledger: "l", Writer: writer, Sequence: sequence,
 			Charge: charge()})

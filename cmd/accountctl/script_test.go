@@ -24,6 +24,7 @@ import (
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/bearer/bearertest"
@@ -121,7 +122,7 @@ func TestScripts(t *testing.T) {
 			},
 			"loses": func(ts *testscript.TestScript, _ bool, _ []string) {
 				s := grpc.NewServer()
-				accountantv1.RegisterAccountantServiceServer(s, &losing{to: real.Client})
+				api.Register(s, &losing{to: real.Client})
 				fake(ts, s)
 			},
 		},
@@ -149,8 +150,8 @@ two_people:
 
 // losing passes calls on and loses the answers to writes.
 type losing struct {
-	accountantv1.UnimplementedAccountantServiceServer
-	to accountantv1.AccountantServiceClient
+	api.Unimplemented
+	to api.Client
 }
 
 var errLost = status.Error(codes.Unavailable, "lost")

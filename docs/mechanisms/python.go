@@ -156,7 +156,7 @@ Run = Union[Events, pb.Workload, Mapping[str, Any]]
 	}{
 		{"BudgetFields", "ledger", &accountantv1.Budget{}, nil},
 		{"LedgerOptions", "ledger", &accountantv1.LedgerSpec{}, []protoreflect.Name{"name", "adjacency"}},
-		{"EntriesOptions", "accountant_service", &accountantv1.ListEntriesRequest{},
+		{"EntriesOptions", "services", &accountantv1.ListEntriesRequest{},
 			[]protoreflect.Name{"ledger", "page_token"}},
 		{"DatasetOptions", "dataset", &accountantv1.DatasetSpec{}, []protoreflect.Name{"id", "adjacency"}},
 		{"AmendDatasetOptions", "ledger", &accountantv1.AmendDataset{}, []protoreflect.Name{"reason", "approval"}},

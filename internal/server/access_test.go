@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
@@ -30,7 +31,7 @@ type guarded struct {
 	file   string
 	reload chan struct{}
 	log    *testaid.Log
-	Owner  pb.AccountantServiceClient
+	Owner  api.Client
 }
 
 func guard(t *testing.T, policy string) *guarded {
@@ -394,7 +395,7 @@ func TestStatementsSayWhatThePolicyLeavesToTrust(t *testing.T) {
 	g := guard(t, reporterOnA)
 	g.create(servertest.Spec("a"))
 	const none, alone = "No access policy is in force", "One person alone may raise a budget"
-	says := func(client pb.AccountantServiceClient, want, not string) {
+	says := func(client api.Client, want, not string) {
 		t.Helper()
 		answer, err := client.GetStatement(servertest.Context(t), &pb.GetStatementRequest{Name: "a"})
 		if err != nil {

@@ -26,6 +26,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
@@ -326,9 +327,8 @@ func needsTwo(err error) bool {
 func TestAccessMatrix(t *testing.T) {
 	t.Parallel()
 	rules := documented(t)
-	methods := pb.File_accountant_v1_accountant_service_proto.Services().ByName("AccountantService").Methods()
-	if len(rules) != methods.Len() {
-		t.Errorf("docs/access.md has %d rules; there are %d methods", len(rules), methods.Len())
+	if n := len(slices.Collect(api.Methods())); len(rules) != n {
+		t.Errorf("docs/access.md has %d rules; there are %d methods", len(rules), n)
 	}
 	var cells atomic.Int64
 	all := doors(t)
@@ -408,9 +408,8 @@ func (m *matrix) run() {
 }
 
 func (m *matrix) each(do func(protoreflect.MethodDescriptor)) {
-	methods := pb.File_accountant_v1_accountant_service_proto.Services().ByName("AccountantService").Methods()
-	for i := range methods.Len() {
-		do(methods.Get(i))
+	for method := range api.Methods() {
+		do(method)
 	}
 }
 
@@ -433,7 +432,7 @@ func matrixServer(t *testing.T, d door, policy string) matrixed {
 	config := server.Config{Socket: own, HTTP: "127.0.0.1:0", Dashboard: true}
 	store := memory.New(memory.Config{})
 	first := servertest.StartWith(t, servertest.Config{Store: store, Server: config})
-	owner := pb.NewAccountantServiceClient(dialSocket(t, own))
+	owner := api.NewClient(dialSocket(t, own))
 	for _, id := range []string{"mine", "other"} {
 		spec := survey(servertest.Basic(2))
 		spec.Id, spec.Independence = id, "made for this test"
@@ -502,7 +501,7 @@ func (m *matrix) row(conn *grpc.ClientConn, method protoreflect.MethodDescriptor
 func (m *matrix) asks(method, about, parent, dataset string, allowed bool) {
 	m.t.Helper()
 	unproven := !access.Caller{Principal: m.door.caller}.Proven() && (method == "Propose" || method == "Approve")
-	answer, err := pb.NewAccountantServiceClient(m.owner).GetAccess(servertest.Context(m.t),
+	answer, err := api.NewClient(m.owner).GetAccess(servertest.Context(m.t),
 		&pb.GetAccessRequest{Principal: m.door.caller, Groups: m.door.groups, Method: method, Ledger: about,
 			Parent: parent, Dataset: dataset})
 	if err != nil {
@@ -521,7 +520,7 @@ func (m *matrix) creations(conn *grpc.ClientConn) {
 	for _, name := range []string{"in/new", "out/new"} {
 		for _, parent := range []about{{}, {name: "in/there"}, {name: "out/there"}, {"of/mine", "mine"}} {
 			for _, dataset := range []string{"", "mine", "other"} {
-				_, err := pb.NewAccountantServiceClient(conn).CreateLedger(servertest.Context(m.t),
+				_, err := api.NewClient(conn).CreateLedger(servertest.Context(m.t),
 					&pb.CreateLedgerRequest{Spec: &pb.LedgerSpec{Name: name, Parent: parent.name, DatasetId: dataset}})
 				allowed := m.role == "manager" && m.covers(about{name: name}) &&
 					(parent.name == "" || m.covers(parent)) && (dataset == "" || m.covers(about{"dataset:", dataset}))
@@ -539,7 +538,7 @@ func (m *matrix) creations(conn *grpc.ClientConn) {
 // lists compares what lists show with what may be seen.
 func (m *matrix) lists(conn *grpc.ClientConn) {
 	m.t.Helper()
-	client := pb.NewAccountantServiceClient(conn)
+	client := api.NewClient(conn)
 	ledgers, err := client.ListLedgers(servertest.Context(m.t), &pb.ListLedgersRequest{})
 	datasets, err2 := client.ListDatasets(servertest.Context(m.t), &pb.ListDatasetsRequest{})
 	if m.cells += 2; m.role == "nothing" {
@@ -569,7 +568,7 @@ func (m *matrix) lists(conn *grpc.ClientConn) {
 // registers registers a dataset with a ledger that it adopts, and amends one.
 func (m *matrix) registers(conn *grpc.ClientConn) {
 	m.t.Helper()
-	owner, client := pb.NewAccountantServiceClient(m.owner), pb.NewAccountantServiceClient(conn)
+	owner, client := api.NewClient(m.owner), api.NewClient(conn)
 	var adopted []string
 	if !m.door.fleet { // there a ledger of a dataset comes after its record
 		adopted = []string{"out/of-new"}
@@ -632,9 +631,7 @@ func TestNoCertificateNoCall(t *testing.T) {
 	s := matrixServer(t, door{server: func(c *server.Config) { c.TLS = files }},
 		"version: 1\ngrants:\n  - {roles: viewer, to: ['unverified:**', 'cn:*'], on: everything}\n")
 	conn := s.Dial(grpc.WithTransportCredentials(credentials.NewTLS(authority.Client(""))))
-	methods := pb.File_accountant_v1_accountant_service_proto.Services().ByName("AccountantService").Methods()
-	for i := range methods.Len() {
-		m := methods.Get(i)
+	for m := range api.Methods() {
 		err := call(servertest.Context(t), conn, m, messageAbout(t, m.Input(), "in/there"))
 		var closed *net.OpError
 		if status.Code(err) != codes.Unavailable && !errors.As(err, &closed) {

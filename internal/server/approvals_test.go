@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -56,8 +57,8 @@ func twoPeople(t *testing.T) *officers {
 	return o
 }
 
-func (o *officers) as(name string) pb.AccountantServiceClient {
-	return pb.NewAccountantServiceClient(o.Dial(grpc.WithTransportCredentials(
+func (o *officers) as(name string) api.Client {
+	return api.NewClient(o.Dial(grpc.WithTransportCredentials(
 		credentials.NewTLS(o.authority.Client(name)))))
 }
 
@@ -249,7 +250,7 @@ func TestTwoPeopleAmendADataset(t *testing.T) {
 		Title: &title, Labels: map[string]string{"b": "2", "a": "1"}, Owners: []string{"ann", "ben"},
 		AddVersion: &pb.DatasetVersion{Of: &pb.DatasetReference{Id: "Survey", Version: "2"}},
 		Reason:     "the second wave"}
-	amend := func(client pb.AccountantServiceClient, m *pb.AmendDataset) error {
+	amend := func(client api.Client, m *pb.AmendDataset) error {
 		_, err := client.AmendDataset(ctx, &pb.AmendDatasetRequest{Id: "survey", Writer: servertest.Writer(),
 			Sequence: 1, Amend: m})
 		return err
@@ -335,7 +336,7 @@ func TestTwoPeopleAmendADataset(t *testing.T) {
 }
 
 // replayed decides a ledger's entries again, as an audit does.
-func replayed(t *testing.T, client pb.AccountantServiceClient, name string) *audit.Replay {
+func replayed(t *testing.T, client api.Client, name string) *audit.Replay {
 	t.Helper()
 	page, err := client.ListEntries(servertest.Context(t), &pb.ListEntriesRequest{Ledger: name, Raw: true,
 		PageSize: 1000})
@@ -357,7 +358,7 @@ func replayed(t *testing.T, client pb.AccountantServiceClient, name string) *aud
 	return r
 }
 
-func ledgerOf(t *testing.T, client pb.AccountantServiceClient, name string) *pb.Ledger {
+func ledgerOf(t *testing.T, client api.Client, name string) *pb.Ledger {
 	t.Helper()
 	answer, err := client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: name})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
@@ -52,14 +53,14 @@ func TestSignedHead(t *testing.T) {
 }
 
 // own is a client on the server's own socket.
-func own(t *testing.T, socket string) pb.AccountantServiceClient {
+func own(t *testing.T, socket string) api.Client {
 	t.Helper()
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return pb.NewAccountantServiceClient(conn)
+	return api.NewClient(conn)
 }
 
 func TestBackup(t *testing.T) {

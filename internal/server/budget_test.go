@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -21,20 +22,20 @@ func tenths(n uint32) []*pb.Event { return []*pb.Event{servertest.Pure(0.1, n)} 
 
 func charged(n uint32) *pb.Charge { return &pb.Charge{Events: tenths(n)} }
 
-func reserve(t *testing.T, c pb.AccountantServiceClient, name string, n, seconds uint32) (*pb.ReserveResponse, error) {
+func reserve(t *testing.T, c api.Client, name string, n, seconds uint32) (*pb.ReserveResponse, error) {
 	t.Helper()
 	return c.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
 		Reserve: &pb.Reserve{Events: tenths(n), LifetimeSeconds: seconds}})
 }
 
-func commit(t *testing.T, c pb.AccountantServiceClient, name string, reservation uint64, n uint32) error {
+func commit(t *testing.T, c api.Client, name string, reservation uint64, n uint32) error {
 	t.Helper()
 	_, err := c.Commit(servertest.Context(t), &pb.CommitRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
 		Commit: &pb.Commit{Reservation: reservation, Events: tenths(n)}})
 	return err
 }
 
-func release(t *testing.T, c pb.AccountantServiceClient, name string, reservation uint64) error {
+func release(t *testing.T, c api.Client, name string, reservation uint64) error {
 	t.Helper()
 	_, err := c.Release(servertest.Context(t),
 		&pb.ReleaseRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
@@ -247,14 +248,14 @@ func TestBadBudgets(t *testing.T) {
 	}(), codes.NotFound)
 }
 
-func watchError(stream pb.AccountantService_WatchLedgerClient, err error) error {
+func watchError(stream pb.Ledgers_WatchLedgerClient, err error) error {
 	for err == nil {
 		_, err = stream.Recv()
 	}
 	return err
 }
 
-func statementError(t *testing.T, c pb.AccountantServiceClient, name string, deltas ...float64) error {
+func statementError(t *testing.T, c api.Client, name string, deltas ...float64) error {
 	t.Helper()
 	_, err := c.GetStatement(servertest.Context(t), &pb.GetStatementRequest{Name: name, Deltas: deltas})
 	return err
@@ -459,15 +460,15 @@ func TestOwnSocket(t *testing.T) {
 	ctx := servertest.Context(t)
 	s.Create(servertest.Filter("o", servertest.Basic(1)))
 	s.Report("o", servertest.Writer(), 1, charged(10))
-	refund := func(c pb.AccountantServiceClient, r *pb.Refund) error {
+	refund := func(c api.Client, r *pb.Refund) error {
 		_, err := c.Refund(ctx, &pb.RefundRequest{Ledger: "o", Writer: servertest.Writer(), Sequence: 1, Refund: r})
 		return err
 	}
-	raise := func(c pb.AccountantServiceClient, r *pb.Raise) error {
+	raise := func(c api.Client, r *pb.Raise) error {
 		_, err := c.Raise(ctx, &pb.RaiseRequest{Ledger: "o", Writer: servertest.Writer(), Sequence: 1, Raise: r})
 		return err
 	}
-	reconcile := func(c pb.AccountantServiceClient, r *pb.Reconcile) error {
+	reconcile := func(c api.Client, r *pb.Reconcile) error {
 		_, err := c.Reconcile(ctx,
 			&pb.ReconcileRequest{Ledger: "o", Writer: servertest.Writer(), Sequence: 1, Reconcile: r})
 		return err

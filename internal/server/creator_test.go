@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
@@ -28,27 +29,27 @@ func TestCreator(t *testing.T) {
 	files.ClientCA = a.File
 	socket := filepath.Join(t.TempDir(), "s")
 	s := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, Socket: socket}})
-	by := func(name string) pb.AccountantServiceClient {
+	by := func(name string) api.Client {
 		a.Issue(name, func(c *x509.Certificate) { c.Subject.CommonName = name })
 		conn, err := grpc.NewClient(s.Addr, grpc.WithTransportCredentials(credentials.NewTLS(a.Client(name))))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
-		return pb.NewAccountantServiceClient(conn)
+		return api.NewClient(conn)
 	}
 	ann, bob, own := by("ann"), by("bob"), s.Owner(t)
-	create := func(c pb.AccountantServiceClient, spec *pb.LedgerSpec) error {
+	create := func(c api.Client, spec *pb.LedgerSpec) error {
 		_, err := c.CreateLedger(servertest.Context(t), &pb.CreateLedgerRequest{Spec: spec})
 		return err
 	}
-	reserve := func(c pb.AccountantServiceClient, ledger string, e *pb.Event) error {
+	reserve := func(c api.Client, ledger string, e *pb.Event) error {
 		_, err := c.Reserve(servertest.Context(t),
 			&pb.ReserveRequest{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1,
 				Reserve: &pb.Reserve{Events: []*pb.Event{e}, LifetimeSeconds: 60}})
 		return err
 	}
-	shut := func(c pb.AccountantServiceClient, ledger string) error {
+	shut := func(c api.Client, ledger string) error {
 		_, err := c.CloseLedger(servertest.Context(t),
 			&pb.CloseLedgerRequest{Name: ledger, Writer: servertest.Writer(), Sequence: 1})
 		return err
@@ -110,14 +111,14 @@ func TestCreatorUnverified(t *testing.T) {
 	t.Parallel()
 	s := servertest.StartWith(t, servertest.Config{Server: server.Config{Socket: filepath.Join(t.TempDir(), "s")}})
 	own := s.Owner(t)
-	shut := func(c pb.AccountantServiceClient, ledger string) error {
+	shut := func(c api.Client, ledger string) error {
 		_, err := c.CloseLedger(servertest.Context(t),
 			&pb.CloseLedgerRequest{Name: ledger, Writer: servertest.Writer(), Sequence: 1})
 		return err
 	}
 	for _, c := range []struct {
 		name        string
-		create, end pb.AccountantServiceClient
+		create, end api.Client
 		want        codes.Code
 	}{
 		{"said", s.Client, s.Client, codes.OK},

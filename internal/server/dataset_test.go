@@ -14,6 +14,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -32,7 +33,7 @@ func of(id, version string, spec *pb.LedgerSpec) *pb.LedgerSpec {
 type datasetServer struct {
 	*servertest.Server
 	t     *testing.T
-	owner pb.AccountantServiceClient
+	owner api.Client
 }
 
 func withDatasets(t *testing.T, config server.Config) *datasetServer {

@@ -202,5 +202,5 @@ func TestPanic(t *testing.T) {
 	}
 	s.NewLedger("after")
 	wantMetrics(t, s, "accountant_panics_total 1",
-		`grpc_server_handled_total{grpc_code="Internal",grpc_method="ListEntries",grpc_service="accountant.v1.AccountantService",grpc_type="unary"} 1`)
+		`grpc_server_handled_total{grpc_code="Internal",grpc_method="ListEntries",grpc_service="accountant.v1.Audit",grpc_type="unary"} 1`)
 }

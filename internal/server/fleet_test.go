@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server/lineartest"
@@ -28,13 +28,13 @@ func (a anyOf) NewStream(ctx context.Context, desc *grpc.StreamDesc, method stri
 }
 
 // fleet starts daemons, each with its own handle on one store, and a client whose calls go to any of them.
-func fleet(t *testing.T, stores ...ledger.Store) pb.AccountantServiceClient {
+func fleet(t *testing.T, stores ...ledger.Store) api.Client {
 	t.Helper()
 	var all anyOf
 	for _, store := range stores {
 		all = append(all, servertest.StartWith(t, servertest.Config{Store: store}).Conn)
 	}
-	return pb.NewAccountantServiceClient(all)
+	return api.NewClient(all)
 }
 
 // handles returns three handles on one store. Each fails as plan says, which is given the handle's number.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -33,11 +34,11 @@ func TestReservationsOfTheDead(t *testing.T) {
 		Commit: &pb.Commit{Reservation: 1, Events: []*pb.Event{servertest.Pure(0.1, 1)}}}); err != nil {
 		t.Fatal(err)
 	}
-	expire := func(c pb.AccountantServiceClient, e *pb.Expire) error {
+	expire := func(c api.Client, e *pb.Expire) error {
 		_, err := c.Expire(ctx, &pb.ExpireRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1, Expire: e})
 		return err
 	}
-	free := func(c pb.AccountantServiceClient, f *pb.Free) error {
+	free := func(c api.Client, f *pb.Free) error {
 		_, err := c.Free(ctx, &pb.FreeRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1, Free: f})
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // VersionKey is the metadata key under which the answer to a health check carries the daemon's
@@ -32,7 +32,7 @@ func (s *Server) away() error {
 
 // unhealthy turns health red.
 func (s *Server) unhealthy() {
-	for _, name := range []string{"", pb.AccountantService_ServiceDesc.ServiceName} {
+	for _, name := range append(api.Services(), "") {
 		s.health.SetServingStatus(name, healthpb.HealthCheckResponse_NOT_SERVING)
 	}
 }

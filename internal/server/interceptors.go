@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
@@ -127,7 +128,7 @@ func (s *Server) taking(method string) error {
 	case !ours(method):
 	case s.draining.Err() != nil:
 		return errDraining
-	case method != pb.AccountantService_Backup_FullMethodName:
+	case method != pb.Admin_Backup_FullMethodName:
 		return backups.Moved(s.config.Store)
 	}
 	return nil
@@ -225,9 +226,7 @@ func (s *streamWith) Context() context.Context { return s.ctx }
 // ours reports whether a method, "/SERVICE/NAME", is the accountant's. It is asked several times in every call,
 // and allocates nothing.
 func ours(method string) bool {
-	after, slash := strings.CutPrefix(method, "/")
-	name, service := strings.CutPrefix(after, pb.AccountantService_ServiceDesc.ServiceName)
-	return slash && service && strings.HasPrefix(name, "/")
+	return strings.HasPrefix(method, api.Prefix)
 }
 
 func checkRequest(m proto.Message) error {

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -25,7 +25,7 @@ import (
 
 // onSocket starts a server on a Unix socket, and a client that connects again at
 // once.
-func onSocket(t *testing.T, store ledger.Store) (*servertest.Server, pb.AccountantServiceClient) {
+func onSocket(t *testing.T, store ledger.Store) (*servertest.Server, api.Client) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "accountant.sock")
 	s := servertest.StartWith(t,
@@ -38,7 +38,7 @@ func onSocket(t *testing.T, store ledger.Store) (*servertest.Server, pb.Accounta
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return s, pb.NewAccountantServiceClient(conn)
+	return s, api.NewClient(conn)
 }
 
 // Charges, retries, reservations, commits, releases and expiries of many clients.

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
@@ -13,7 +14,7 @@ import (
 
 // readLog reads all entries of a ledger with raw bytes, in pages, and verifies
 // positions and the hash chain from the genesis on.
-func readLog(t *testing.T, client pb.AccountantServiceClient, name string, pageSize uint32) []*pb.Entry {
+func readLog(t *testing.T, client api.Client, name string, pageSize uint32) []*pb.Entry {
 	t.Helper()
 	var all []*pb.Entry
 	var hash ledger.Hash
@@ -56,7 +57,7 @@ func readLog(t *testing.T, client pb.AccountantServiceClient, name string, pageS
 }
 
 // checkLog expects each of writers' charges 1 … each exactly once.
-func checkLog(t *testing.T, client pb.AccountantServiceClient, name string, writers int, each uint64) {
+func checkLog(t *testing.T, client api.Client, name string, writers int, each uint64) {
 	t.Helper()
 	seen := map[string]uint64{}
 	for _, e := range readLog(t, client, name, 1000) {

@@ -127,8 +127,8 @@ func TestCallLog(t *testing.T) {
 		t.Errorf("trailer %v; want the id that the client chose, and in the log\n%s", chosen, text)
 	}
 	for _, want := range []string{
-		"level=DEBUG msg=\"finished call\" grpc.service=accountant.v1.AccountantService grpc.method=CreateLedger",
-		"level=INFO msg=\"finished call\" grpc.service=accountant.v1.AccountantService grpc.method=GetLedger",
+		"level=DEBUG msg=\"finished call\" grpc.service=accountant.v1.Ledgers grpc.method=CreateLedger",
+		"level=INFO msg=\"finished call\" grpc.service=accountant.v1.Ledgers grpc.method=GetLedger",
 		"grpc.code=NotFound", "nowhere", "principal=unverified:anonymous",
 	} {
 		if !strings.Contains(text, want) {

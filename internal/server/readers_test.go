@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 	"github.com/dpaccountant/accountant/internal/testaid"
@@ -76,7 +77,7 @@ func TestUnreadAnswers(t *testing.T) {
 	largeEntries(t, s, "large")
 	request := &pb.ListEntriesRequest{Ledger: "large", PageSize: 1000, Raw: true}
 	conn := s.Dial(grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10)) // no more is buffered
-	entries := func(client pb.AccountantServiceClient) int {
+	entries := func(client api.Client) int {
 		page, err := client.ListEntries(servertest.Context(t), request)
 		if err != nil && status.Code(err) != codes.ResourceExhausted {
 			t.Fatal(err)
@@ -89,7 +90,7 @@ func TestUnreadAnswers(t *testing.T) {
 		if len(unread) == 100 { // some 12 pages of 2.7 MiB fill the 32 MiB of all who prove nothing
 			t.Fatal("100 pages are held that nobody reads")
 		}
-		stream := neverRead(t.Context(), t, conn, request, pb.AccountantService_ListEntries_FullMethodName)
+		stream := neverRead(t.Context(), t, conn, request, pb.Audit_ListEntries_FullMethodName)
 		if _, err := stream.Header(); err != nil { // the page is made, and is being sent
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func TestUnreadStreams(t *testing.T) {
 	largeEntries(t, s, "large")
 	t.Run("reports", func(t *testing.T) {
 		conn := s.Dial(grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10))
-		stream, err := pb.NewAccountantServiceClient(conn).ReportStream(servertest.Context(t))
+		stream, err := api.NewClient(conn).ReportStream(servertest.Context(t))
 		if err == nil {
 			err = stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
 				Open: &pb.ReportStreamRequest_Open{Ledger: "large", Writer: servertest.Writer()}}})
@@ -164,7 +165,7 @@ func TestGivenUpAnswers(t *testing.T) {
 	request := &pb.ListEntriesRequest{Ledger: "large", PageSize: 1000, Raw: true}
 	for range 60 {
 		ctx, cancel := context.WithCancel(t.Context())
-		stream := neverRead(ctx, t, s.Conn, request, pb.AccountantService_ListEntries_FullMethodName)
+		stream := neverRead(ctx, t, s.Conn, request, pb.Audit_ListEntries_FullMethodName)
 		if _, err := stream.Header(); err != nil && status.Code(err) != codes.ResourceExhausted { // it is being sent
 			t.Fatal(err)
 		}
@@ -254,7 +255,7 @@ func TestUnreadReceipts(t *testing.T) {
 		if err == nil {
 			page := &pb.ListEntriesRequest{Ledger: "large", PageSize: 1000, Raw: true}
 			_, err = neverRead(t.Context(), t, lists, page,
-				pb.AccountantService_ListEntries_FullMethodName).Header()
+				pb.Audit_ListEntries_FullMethodName).Header()
 		}
 	}
 	if err != nil && status.Code(err) != codes.ResourceExhausted {
@@ -262,7 +263,7 @@ func TestUnreadReceipts(t *testing.T) {
 	}
 	for range 100 { // of what is left
 		_, _ = neverRead(t.Context(), t, receipts, charge("request/first"),
-			pb.AccountantService_ReportSet_FullMethodName).Header()
+			pb.Charges_ReportSet_FullMethodName).Header()
 		for err = status.Error(codes.Aborted, ""); status.Code(err) == codes.Aborted; { // the lane is busy
 			err = report(charge("request/first"))
 		}

@@ -10,22 +10,24 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// description returns the service's description with a handler of Report that leaves its
-// request encoded. Most requests are then read without being decoded in full.
-func description() *grpc.ServiceDesc {
-	d := pb.AccountantService_ServiceDesc
-	d.Methods = slices.Clone(d.Methods)
-	for i, m := range d.Methods {
-		if m.MethodName == "Report" {
-			d.Methods[i].Handler = handleReport
+// register registers the services with a handler of Report that leaves its request encoded. Most requests are then read
+// without being decoded in full.
+func register(at grpc.ServiceRegistrar, s *service) {
+	for _, d := range api.Descriptions() {
+		d.Methods = slices.Clone(d.Methods)
+		for i, m := range d.Methods {
+			if m.MethodName == "Report" {
+				d.Methods[i].Handler = handleReport
+			}
 		}
+		at.RegisterService(&d, s)
 	}
-	return &d
 }
 
 // maxKeptRequest is the size, in bytes, up to which a buffer is reused.
@@ -47,7 +49,7 @@ func handleReport(srv any, ctx context.Context, receive func(any) error,
 	if err := receive(in); err != nil {
 		return nil, err
 	}
-	info := &grpc.UnaryServerInfo{Server: srv, FullMethod: pb.AccountantService_Report_FullMethodName}
+	info := &grpc.UnaryServerInfo{Server: srv, FullMethod: pb.Charges_Report_FullMethodName}
 	return chain(ctx, in, info, s.report)
 }
 

@@ -18,12 +18,13 @@ import (
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
-const serviceName = "accountant.v1.AccountantService"
+const serviceName = "accountant.v1.Charges"
 
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
@@ -100,7 +101,7 @@ func TestHTTP(t *testing.T) {
 		`accountant_batch_seconds_count 2`,
 		`accountant_batch_entries_sum 2`,
 		`accountant_query_seconds_count{analysis="`+answer.GetAnalysis()+`"} 1`,
-		`grpc_server_handled_total{grpc_code="FailedPrecondition",grpc_method="Report",grpc_service="accountant.v1.AccountantService",grpc_type="unary"} 1`,
+		`grpc_server_handled_total{grpc_code="FailedPrecondition",grpc_method="Report",grpc_service="accountant.v1.Charges",grpc_type="unary"} 1`,
 		`go_goroutines`, `process_open_fds`)
 	for { // the store tells of a commit after it has answered: a ledger and two charges
 		_, body := get(t, "http://"+s.HTTPAddr+"/metrics")
@@ -237,7 +238,7 @@ func TestRunAndSocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = pb.NewAccountantServiceClient(conn).CreateLedger(ctx,
+		_, err = api.NewClient(conn).CreateLedger(ctx,
 			&pb.CreateLedgerRequest{Spec: servertest.Spec("shared")})
 		if err != nil {
 			t.Errorf("%s: %v", target, err)

@@ -27,6 +27,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -146,7 +147,7 @@ func Start(config Config) (*Server, error) {
 	s.metrics.watchQuestions(questions)
 	s.metrics.watchGate(s.gate)
 	s.metrics.watchTokens(s.tokens)
-	api := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, inTime: questions,
+	handlers := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, inTime: questions,
 		sessions: sessions.New(s.keeper, questions), plans: sessions.New(plans{s.keeper}, questions),
 		gate: s.gate, draining: s.draining, expiry: s.expiry, version: config.Version,
 		signer: signing.Signer{Key: config.SigningKey, Newest: config.NewestKey},
@@ -158,20 +159,22 @@ func Start(config Config) (*Server, error) {
 				b.Principal = principal(ctx)
 				s.upkeep.BackedUp(b)
 			}}}
-	api.Handlers = sets.Handlers{Of: api.setCall, Compare: api.compareReceipt, Count: s.metrics.write,
-		Refused: api.refused.AddSet, Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}
-	api.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,
-		Places: api.places, Now: time.Now, Spent: api.sessions, Plans: api.plans, Dataset: api.datasetSubject,
+	handlers.Handlers = sets.Handlers{Of: handlers.setCall, Compare: handlers.compareReceipt, Count: s.metrics.write,
+		Refused: handlers.refused.AddSet, Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}
+	handlers.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,
+		Places: handlers.places, Now: time.Now, Spent: handlers.sessions, Plans: handlers.plans, Dataset: handlers.datasetSubject,
 		Passage: func(ctx context.Context) overview.Passage { return passage(ctx) }})
-	s.overviews = api.overviews
-	for adj := range api.charges {
-		api.charges[adj] = wire.NewCharges(mechanism.Adjacency(adj))
+	s.overviews = handlers.overviews
+	for adj := range handlers.charges {
+		handlers.charges[adj] = wire.NewCharges(mechanism.Adjacency(adj))
 	}
-	s.grpc.RegisterService(description(), api)
+	register(s.grpc, handlers)
 	healthpb.RegisterHealthServer(s.grpc, healthService{s.health, config.Version, s.away})
 	reflection.Register(s.grpc)
 	s.metrics.calls.InitializeMetrics(s.grpc)
-	s.health.SetServingStatus(pb.AccountantService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	for _, name := range api.Services() {
+		s.health.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
+	}
 	return s, nil
 }
 

@@ -56,7 +56,7 @@ type overviews = overview.Handlers
 type refused = refusals.Table
 
 // Backup implements the API.
-func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_BackupServer) error {
+func (s *service) Backup(req *pb.BackupRequest, stream pb.Admin_BackupServer) error {
 	if err := checkRequest(req); err != nil {
 		return err
 	}

@@ -62,10 +62,10 @@ func TestSpans(t *testing.T) {
 	}
 	root.End()
 
-	report := "accountant.v1.AccountantService/Report"
-	streams := "accountant.v1.AccountantService/ReportStream"
+	report := "accountant.v1.Charges/Report"
+	streams := "accountant.v1.Charges/ReportStream"
 	await(t, func() bool { return len(named(kept, streams)) == 1 })
-	for _, method := range []string{report, streams, "accountant.v1.AccountantService/QueryPrivacy"} {
+	for _, method := range []string{report, streams, "accountant.v1.Questions/QueryPrivacy"} {
 		calls := named(kept, method)
 		if len(calls) != 1 || calls[0].Parent.SpanID() != root.SpanContext().SpanID() {
 			t.Fatalf("%s: %v; want one span below the caller's", method, calls)
@@ -74,7 +74,7 @@ func TestSpans(t *testing.T) {
 			t.Errorf("the log does not have the trace's identifier:\n%s", log.String())
 		}
 	}
-	call, question := named(kept, report)[0], named(kept, "accountant.v1.AccountantService/QueryPrivacy")[0]
+	call, question := named(kept, report)[0], named(kept, "accountant.v1.Questions/QueryPrivacy")[0]
 	if a := named(kept, "analysis"); len(a) == 0 || a[0].Parent.SpanID() != question.SpanContext.SpanID() {
 		t.Errorf("analyses %v; want one below the question", a)
 	}

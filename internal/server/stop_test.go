@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
@@ -81,7 +82,7 @@ func stubborn(t *testing.T, network, address string, secure credentials.Transpor
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	client := pb.NewAccountantServiceClient(conn)
+	client := api.NewClient(conn)
 	if _, err := client.ListLedgers(servertest.Context(t), &pb.ListLedgersRequest{}); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestStopWithSilentPeers(t *testing.T) {
 				}
 			}
 			conn := s.Dial(grpc.WithTransportCredentials(secure))
-			client := pb.NewAccountantServiceClient(conn)
+			client := api.NewClient(conn)
 			if _, err := client.CreateLedger(servertest.Context(t),
 				&pb.CreateLedgerRequest{Spec: servertest.Spec("stopping")}); err != nil {
 				t.Fatal(err)
@@ -164,7 +165,7 @@ func TestStopWithSilentPeers(t *testing.T) {
 
 // chargeAfter charges until the connection is gone and counts what was taken of the calls
 // that began after stopping.
-func chargeAfter(t *testing.T, client pb.AccountantServiceClient, stopping <-chan struct{}) (taken uint64) {
+func chargeAfter(t *testing.T, client api.Client, stopping <-chan struct{}) (taken uint64) {
 	w := servertest.Writer()
 	for sequence := uint64(1); t.Context().Err() == nil; {
 		late := false

@@ -31,7 +31,7 @@ import (
 //   - a message was of no known kind: INVALID_ARGUMENT
 //   - the client's last receipt is of an entry that is not there: DATA_LOSS
 //   - the store failed: that error; what is durable is told by the next Opened
-func (s *service) ReportStream(stream pb.AccountantService_ReportStreamServer) error {
+func (s *service) ReportStream(stream pb.Charges_ReportStreamServer) error {
 	s.metrics.streams.Inc()
 	defer s.metrics.streams.Dec()
 	r, err := s.begin(stream)
@@ -44,7 +44,7 @@ func (s *service) ReportStream(stream pb.AccountantService_ReportStreamServer) e
 
 // begin opens a stream, and starts the goroutine that takes charges. It is a function of its own because what it needs
 // on the stack is not to be kept while the stream is open. Unless there is an error, release must be called.
-func (s *service) begin(stream pb.AccountantService_ReportStreamServer) (*reports, error) {
+func (s *service) begin(stream pb.Charges_ReportStreamServer) (*reports, error) {
 	ending, cancel := s.ending(stream.Context())
 	r, last, err := s.open(ending, stream)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *service) ending(ctx context.Context) (context.Context, context.CancelFu
 
 // first waits for the first message. Its goroutine ends with the call.
 func (s *service) first(ending context.Context,
-	stream pb.AccountantService_ReportStreamServer) (*pb.ReportStreamRequest_Open, error) {
+	stream pb.Charges_ReportStreamServer) (*pb.ReportStreamRequest_Open, error) {
 	type received struct {
 		message *pb.ReportStreamRequest
 		err     error
@@ -137,7 +137,7 @@ func kindOf(m *pb.ReportStreamRequest) string {
 
 // reports is one open report stream.
 type reports struct {
-	stream    pb.AccountantService_ReportStreamServer
+	stream    pb.Charges_ReportStreamServer
 	lane      *keeper.Lane
 	writer    ledger.Writer
 	adjacency mechanism.Adjacency
@@ -150,7 +150,7 @@ type reports struct {
 }
 
 // open waits for the first message, checks the lane's name and takes it over.
-func (s *service) open(ending context.Context, stream pb.AccountantService_ReportStreamServer) (*reports, uint64,
+func (s *service) open(ending context.Context, stream pb.Charges_ReportStreamServer) (*reports, uint64,
 	error) {
 	open, err := s.first(ending, stream)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
@@ -154,7 +155,7 @@ func TestStreamSuperseded(t *testing.T) {
 	for i := uint64(1); i <= n; i++ {
 		older.Charge(i, one)
 	}
-	newer := servertest.OpenStream(t, pb.NewAccountantServiceClient(s.Dial()), "newer", w)
+	newer := servertest.OpenStream(t, api.NewClient(s.Dial()), "newer", w)
 	through, err := drain(t, older)
 	wantError(t, err, codes.Aborted, "a newer stream")
 	if through != newer.Last {
@@ -175,7 +176,7 @@ func TestStreamCancelled(t *testing.T) {
 	s.NewLedger("gone")
 	w := servertest.Writer()
 	conn := s.Dial()
-	stream := servertest.OpenStream(t, pb.NewAccountantServiceClient(conn), "gone", w)
+	stream := servertest.OpenStream(t, api.NewClient(conn), "gone", w)
 	for i := uint64(1); i <= 50; i++ {
 		stream.Charge(i, one)
 	}
@@ -278,7 +279,7 @@ func TestManyWriters(t *testing.T) {
 
 // reportAll streams n charges and waits for the end. It may run outside the
 // test's own goroutine.
-func reportAll(t *testing.T, client pb.AccountantServiceClient, ledger, w string, n uint64) error {
+func reportAll(t *testing.T, client api.Client, ledger, w string, n uint64) error {
 	stream, err := client.ReportStream(servertest.Context(t))
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
@@ -196,7 +197,7 @@ func (s *datasetServer) read(t *testing.T, of *pb.Statement, own float64, show f
 		}
 		show(c.where+" as text", map[string]float64{c.what: x})
 	}
-	api := pb.NewAccountantServiceClient(&servertest.JSON{URL: "http://" + s.HTTPAddr, Client: http.DefaultClient})
+	api := api.NewClient(&servertest.JSON{URL: "http://" + s.HTTPAddr, Client: http.DefaultClient})
 	query, err := api.QueryPrivacy(servertest.Context(t),
 		&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: name}})
 	if err != nil {

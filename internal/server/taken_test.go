@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -29,7 +30,7 @@ func TestSentAgainOverAnotherListener(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again := func(owner pb.AccountantServiceClient) {
+	again := func(owner api.Client) {
 		t.Helper()
 		for _, r := range requests {
 			_, err := owner.Report(ctx, r)

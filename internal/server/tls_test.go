@@ -26,6 +26,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -57,7 +58,7 @@ func creator(t *testing.T, target, name string, c credentials.TransportCredentia
 	}
 	defer func() { _ = conn.Close() }()
 	ctx := metadata.AppendToOutgoingContext(servertest.Context(t), server.PrincipalKey, "ada")
-	answer, err := pb.NewAccountantServiceClient(conn).CreateLedger(ctx,
+	answer, err := api.NewClient(conn).CreateLedger(ctx,
 		&pb.CreateLedgerRequest{Spec: servertest.Spec(name)})
 	return answer.GetLedger().GetPrincipal(), err
 }
@@ -267,7 +268,7 @@ func TestSocketForOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream, err := pb.NewAccountantServiceClient(conn).Backup(servertest.Context(t), &pb.BackupRequest{})
+		stream, err := api.NewClient(conn).Backup(servertest.Context(t), &pb.BackupRequest{})
 		if err == nil {
 			_, err = stream.Recv()
 		}

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/bearer/bearertest"
@@ -66,7 +67,7 @@ func (s *tokened) as(t *testing.T, target string, c credentials.TransportCredent
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", a)
 	}
 	s.calls++
-	answer, err := pb.NewAccountantServiceClient(conn).CreateLedger(ctx,
+	answer, err := api.NewClient(conn).CreateLedger(ctx,
 		&pb.CreateLedgerRequest{Spec: servertest.Spec(fmt.Sprint("ledger-", s.calls))})
 	return answer.GetLedger().GetPrincipal(), err
 }
@@ -219,7 +220,7 @@ func TestTokenEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var short string
-	var watch pb.AccountantService_WatchLedgerClient
+	var watch pb.Ledgers_WatchLedgerClient
 	s.beforeItEnds(t, func(token string) error {
 		var err error
 		if watch, err = s.Client.WatchLedger(s.context(t, token), &pb.WatchLedgerRequest{Name: "ends"}); err == nil {
@@ -233,7 +234,7 @@ func TestTokenEnds(t *testing.T) {
 		if round == 50 {
 			t.Fatalf("something was written in %d of %d rounds only", wrote, round)
 		}
-		var stream pb.AccountantService_ReportStreamClient
+		var stream pb.Charges_ReportStreamClient
 		var answer *pb.ReportStreamResponse
 		s.beforeItEnds(t, func(token string) (err error) {
 			if stream, err = s.Client.ReportStream(s.context(t, token)); err != nil {

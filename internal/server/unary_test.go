@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -162,7 +163,7 @@ func TestListLedgers(t *testing.T) {
 	wantError(t, err, codes.InvalidArgument, "page_token", "allowed:")
 }
 
-func listAll(t *testing.T, client pb.AccountantServiceClient, prefix string, size uint32) (names []string) {
+func listAll(t *testing.T, client api.Client, prefix string, size uint32) (names []string) {
 	t.Helper()
 	for token := ""; ; {
 		page, err := client.ListLedgers(servertest.Context(t),

@@ -15,7 +15,7 @@ const watchPause = 20 * time.Millisecond
 
 // WatchLedger implements the API. It ends when the ledger is closed (OK), the client goes away,
 // the server stops (UNAVAILABLE) or the caller's token ends (UNAUTHENTICATED).
-func (s *service) WatchLedger(req *pb.WatchLedgerRequest, stream pb.AccountantService_WatchLedgerServer) error {
+func (s *service) WatchLedger(req *pb.WatchLedgerRequest, stream pb.Ledgers_WatchLedgerServer) error {
 	if err := checkRequest(req); err != nil {
 		return err
 	}

@@ -12,13 +12,14 @@ import (
 	"google.golang.org/grpc/codes"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
-func watch(t *testing.T, c pb.AccountantServiceClient, name string) pb.AccountantService_WatchLedgerClient {
+func watch(t *testing.T, c api.Client, name string) pb.Ledgers_WatchLedgerClient {
 	t.Helper()
 	stream, err := c.WatchLedger(servertest.Context(t), &pb.WatchLedgerRequest{Name: name})
 	if err != nil {
@@ -28,7 +29,7 @@ func watch(t *testing.T, c pb.AccountantServiceClient, name string) pb.Accountan
 }
 
 // until receives until the position is shown.
-func until(t *testing.T, stream pb.AccountantService_WatchLedgerClient, position uint64) *pb.Ledger {
+func until(t *testing.T, stream pb.Ledgers_WatchLedgerClient, position uint64) *pb.Ledger {
 	t.Helper()
 	for last := int64(-1); ; {
 		m, err := stream.Recv()
@@ -119,7 +120,7 @@ func TestReservationsExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Restart()
-	again := pb.NewAccountantServiceClient(s.Dial())
+	again := api.NewClient(s.Dial())
 	if l := until(t, watch(t, again, "b"), 2); l.GetTotalCount() != 2 || len(l.GetReservations()) != 0 {
 		t.Errorf("after the restart: %v", l)
 	}

@@ -36,7 +36,7 @@ func TestTooManyConnections(t *testing.T) {
 	ask := func(path string) (int, string) {
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 		r := d.request(t, "ListLedgers", "{}")
-		if r.URL.Path = path; path != jsonapi.Prefix+"ListLedgers" {
+		if r.URL.Path = path; path != jsonapi.Prefix+"Ledgers/ListLedgers" {
 			r.Method = http.MethodGet
 		}
 		a, err := client.Do(r)
@@ -47,7 +47,7 @@ func TestTooManyConnections(t *testing.T) {
 		body, _ := io.ReadAll(a.Body)
 		return a.StatusCode, string(body)
 	}
-	for _, path := range []string{"/", jsonapi.Prefix + "ListLedgers"} {
+	for _, path := range []string{"/", jsonapi.Prefix + "Ledgers/ListLedgers"} {
 		if code, body := ask(path); code != http.StatusServiceUnavailable ||
 			!strings.Contains(body, "20 connections already; allowed: at most that (--http-connections)") {
 			t.Errorf("%s with too many connections: %d %s", path, code, body)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server/inside"
 	"github.com/dpaccountant/accountant/internal/web/jsonapi"
 	"github.com/dpaccountant/accountant/internal/web/login"
@@ -28,11 +29,14 @@ func newDoor(c Config) (*door, error) {
 	if err != nil {
 		return nil, err
 	}
-	mux := http.NewServeMux()
-	mux.Handle(jsonapi.Prefix, api)
-	mux.Handle(jsonapi.DocumentPath, api)
-	mux.Handle("/", pages.New(c.Conn))
-	return &door{c, mux}, nil
+	site := pages.New(c.Conn)
+	return &door{c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, jsonapi.Prefix) || r.URL.Path == jsonapi.DocumentPath {
+			api.ServeHTTP(w, r)
+			return
+		}
+		site.ServeHTTP(w, r)
+	})}, nil
 }
 
 // ServeHTTP implements http.Handler.
@@ -81,7 +85,7 @@ const unverified = "unverified:"
 // that asks it nothing, and who calls before a large body is read. Other calls of the API are refused by themselves.
 // It returns a principal that is proven, otherwise "": whoever proves nothing can take any number of names.
 func (d *door) verify(r *http.Request, c inside.Caller, large bool) (who string, why *refusal) {
-	answer, err := pb.NewAccountantServiceClient(d.Conn).GetAccess(inside.With(r.Context(), c), &pb.GetAccessRequest{})
+	answer, err := api.NewClient(d.Conn).GetAccess(inside.With(r.Context(), c), &pb.GetAccessRequest{})
 	switch code := status.Code(err); {
 	case code == codes.Unauthenticated:
 		return "", &refusal{http.StatusUnauthorized, code, status.Convert(err).Message()}

@@ -63,7 +63,7 @@ func TestSlowReaders(t *testing.T) {
 		t.Cleanup(func() { _ = conn.Close() })
 		_ = conn.(*net.TCPConn).SetReadBuffer(1024)
 		for range 5 { // pipelined, and none of them read
-			fmt.Fprintf(conn, "POST %sListEntries HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+			fmt.Fprintf(conn, "POST %sAudit/ListEntries HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
 				"Content-Length: %d\r\n\r\n%s", jsonapi.Prefix, d.HTTPAddr, len(body), body)
 		}
 	}
@@ -135,7 +135,7 @@ func BenchmarkGetLedger(b *testing.B) {
 	s.NewLedger("asked")
 	b.Run("JSON", func(b *testing.B) {
 		for b.Loop() {
-			a, err := http.Post("http://"+s.HTTPAddr+jsonapi.Prefix+"GetLedger", "application/json",
+			a, err := http.Post("http://"+s.HTTPAddr+jsonapi.Prefix+"Ledgers/GetLedger", "application/json",
 				strings.NewReader(`{"name":"asked"}`))
 			if err != nil || a.StatusCode != 200 {
 				b.Fatal(a, err)

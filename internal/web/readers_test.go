@@ -34,7 +34,7 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 		unread = append(unread, conn)
 		_ = conn.(*net.TCPConn).SetReadBuffer(1024)
 		for range 20 { // one after the other, until the kernel's buffers are full
-			fmt.Fprintf(conn, "POST %sListEntries HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+			fmt.Fprintf(conn, "POST %sAudit/ListEntries HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
 				"Content-Length: %d\r\n\r\n%s", jsonapi.Prefix, d.HTTPAddr, len(body), body)
 		}
 		if code, header, _ := send(t, d.request(t, "ListEntries", body)); code == http.StatusTooManyRequests {

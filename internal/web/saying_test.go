@@ -17,7 +17,7 @@ import (
 func TestBodiesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
-	begin := "POST " + jsonapi.Prefix + "ListLedgers HTTP/1.1\r\nHost: " + d.HTTPAddr +
+	begin := "POST " + jsonapi.Prefix + "Ledgers/ListLedgers HTTP/1.1\r\nHost: " + d.HTTPAddr +
 		"\r\nContent-Type: application/json\r\n"
 	for name, c := range map[string]struct {
 		text, want string

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/bearer/bearertest"
@@ -40,7 +41,11 @@ func start(t *testing.T, change func(*server.Config)) daemon {
 // request is a call of a method with headers of the form "Name: value".
 func (d daemon) request(t *testing.T, method, body string, headers ...string) *http.Request {
 	t.Helper()
-	url := "http://" + d.HTTPAddr + jsonapi.Prefix + method
+	path := jsonapi.Prefix + method
+	if m := api.Method(method); m != nil {
+		path = api.Path(m)
+	}
+	url := "http://" + d.HTTPAddr + path
 	r, err := http.NewRequestWithContext(servertest.Context(t), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +157,7 @@ func TestForeignSites(t *testing.T) {
 func TestNoCORS(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
-	for _, path := range []string{"/", jsonapi.Prefix + "ListLedgers", jsonapi.DocumentPath, "/nowhere"} {
+	for _, path := range []string{"/", jsonapi.Prefix + "Ledgers/ListLedgers", jsonapi.DocumentPath, "/nowhere"} {
 		for _, method := range strings.Fields("OPTIONS GET HEAD POST PUT DELETE PATCH TRACE CONNECT get") {
 			r := d.request(t, "", "", "Origin: https://evil.example", "Access-Control-Request-Method: POST",
 				"Access-Control-Request-Headers: content-type")
@@ -175,7 +180,7 @@ func TestNoCORS(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
-	for _, path := range []string{"/", jsonapi.Prefix + "ListLedgers", jsonapi.DocumentPath, "/nowhere",
+	for _, path := range []string{"/", jsonapi.Prefix + "Ledgers/ListLedgers", jsonapi.DocumentPath, "/nowhere",
 		"/%2e%2e/etc/passwd"} {
 		for _, host := range []string{d.HTTPAddr, "evil.example"} {
 			r := d.request(t, "", "", "Host: "+host)
@@ -199,12 +204,12 @@ func TestHeaders(t *testing.T) {
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
-	for _, path := range []string{jsonapi.Prefix, jsonapi.Prefix + "listledgers", jsonapi.Prefix + "ListLedgers/",
-		jsonapi.Prefix + "../accountant.v1.AccountantService/ListLedgers", jsonapi.Prefix + "%2e%2e/ListLedgers",
-		"//accountant.v1.AccountantService/ListLedgers", jsonapi.Prefix + "ListLedgers%00",
-		jsonapi.Prefix + "ListLedgers:x",
+	for _, path := range []string{jsonapi.Prefix, jsonapi.Prefix + "Ledgers/listledgers", jsonapi.Prefix + "Ledgers/ListLedgers/",
+		jsonapi.Prefix + "../accountant.v1.Ledgers/ListLedgers", jsonapi.Prefix + "Ledgers/%2e%2e/ListLedgers", jsonapi.Prefix + "Charges/ListLedgers",
+		"//accountant.v1.Ledgers/ListLedgers", jsonapi.Prefix + "Ledgers/ListLedgers%00",
+		jsonapi.Prefix + "Ledgers/ListLedgers:x",
 		"/grpc.health.v1.Health/Check", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/debug/pprof/",
-		jsonapi.Prefix + "ListLedgers;x=y", jsonapi.Prefix + strings.Repeat("A", 4000)} {
+		jsonapi.Prefix + "Ledgers/ListLedgers;x=y", jsonapi.Prefix + strings.Repeat("A", 4000)} {
 		conn, err := net.Dial("tcp", d.HTTPAddr)
 		if err != nil {
 			t.Fatal(err)
@@ -268,7 +273,7 @@ func TestHeaderInjection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "POST %sGetLedger HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s\r\n"+
+		fmt.Fprintf(conn, "POST %sLedgers/GetLedger HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s\r\n"+
 			"Content-Length: 2\r\n\r\n{}", jsonapi.Prefix, d.HTTPAddr, injected)
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || answer.StatusCode != 400 || len(answer.Header.Values("Set-Cookie")) > 0 {
@@ -309,7 +314,7 @@ func TestBounds(t *testing.T) {
 		return
 	}
 	for name, text := range map[string]string{"headers": "POST / HTTP/1.1\r\nHost: x\r\n",
-		"a body": "POST " + jsonapi.Prefix + "ListLedgers HTTP/1.1\r\nHost: " + d.HTTPAddr +
+		"a body": "POST " + jsonapi.Prefix + "Ledgers/ListLedgers HTTP/1.1\r\nHost: " + d.HTTPAddr +
 			"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"} {
 		t.Run("slow "+name, func(t *testing.T) {
 			t.Parallel()
@@ -443,7 +448,7 @@ func TestOtherMachines(t *testing.T) {
 				_ = a.Body.Close()
 				return a.StatusCode
 			}
-			list := jsonapi.Prefix + "ListLedgers"
+			list := jsonapi.Prefix + "Ledgers/ListLedgers"
 			for _, s := range []struct {
 				what      string
 				got, want int

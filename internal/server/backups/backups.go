@@ -58,7 +58,7 @@ type Sender struct {
 
 // Send answers a request. The copy is made at once and sent from there, so a slow client
 // holds up nothing. It ends early when the server stops.
-func (s *Sender) Send(req *pb.BackupRequest, stream pb.AccountantService_BackupServer) error {
+func (s *Sender) Send(req *pb.BackupRequest, stream pb.Admin_BackupServer) error {
 	store, ok := s.Store.(copier)
 	if !ok {
 		return status.Error(codes.Unimplemented, "backup: this store cannot be copied while it serves")
@@ -87,7 +87,7 @@ func (s *Sender) Send(req *pb.BackupRequest, stream pb.AccountantService_BackupS
 // copy sends everything but the final message. Once a client has that message it may ask for
 // another backup at once.
 func (s *Sender) copy(copied func() (io.ReadCloser, int64, error),
-	stream pb.AccountantService_BackupServer) (end *pb.BackupResponse_End, err error) {
+	stream pb.Admin_BackupServer) (end *pb.BackupResponse_End, err error) {
 	if !s.copying.TryLock() {
 		return nil, status.Error(codes.Aborted, "backup: another one is under way; allowed: one at a time")
 	}

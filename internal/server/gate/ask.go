@@ -11,14 +11,14 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// Methods returns the names of all methods that have a rule.
-func Methods() []string {
-	var list []string
-	for m := range table {
-		list = append(list, m)
+// Methods returns the names of all methods.
+func Methods() (list []string) {
+	for m := range api.Methods() {
+		list = append(list, string(m.Name()))
 	}
 	slices.Sort(list)
 	return list
@@ -35,7 +35,7 @@ func Method(text string) (string, bool) {
 
 // Question is a call about which Ask is asked.
 type Question struct {
-	Method  string // it must have a rule
+	Method  string // of the API
 	Ledger  string // the ledger or the dataset that the call would be about; "" for none
 	Parent  string // of a ledger that would be created
 	Dataset string // of a ledger that would be created
@@ -43,9 +43,7 @@ type Question struct {
 
 // request makes a request of the method that says what the question says, and nothing else.
 func (q Question) request() any {
-	service := pb.File_accountant_v1_accountant_service_proto.Services().ByName("AccountantService")
-	kind, err := protoregistry.GlobalTypes.FindMessageByName(
-		service.Methods().ByName(protoreflect.Name(q.Method)).Input().FullName())
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(api.Method(q.Method).Input().FullName())
 	if err != nil { // no method has a request that is not generated
 		panic(err)
 	}
@@ -83,7 +81,7 @@ var partly = map[string]string{
 
 // Ask says whether a caller may make a call, and why. It is decided as Enter decides about the call itself.
 func (g *Gate) Ask(who Identity, q Question) (allowed bool, why string) {
-	r := table[q.Method]
+	r, _ := ruleOf(api.Method(q.Method))
 	p := &Passage{gate: g, who: who, method: q.Method, rule: r, subject: r.about(q.request())}
 	v := p.verdict()
 	if v.err == nil {
@@ -98,7 +96,7 @@ func (g *Gate) Ask(who Identity, q Question) (allowed bool, why string) {
 		return false, fmt.Sprintf("%v; the role is there by %s", v.err, reasons(v.by))
 	case v.err != nil:
 		return false, v.err.Error()
-	case r.who == oneOfTwo && !who.Proven():
+	case r.people == pb.Access_ONE_OF_TWO && !who.Proven():
 		return false, fmt.Sprintf("nothing proves that somebody is %s; allowed: a caller who proves to be somebody, "+
 			"over a Unix socket, with a client certificate or with a token", who.Principal)
 	case len(v.by) > 0:

@@ -129,7 +129,7 @@ func TestDeafDaemonLetsNobodyIn(t *testing.T) {
 			if late := until(t, func() bool { return !g.lets(job, "a") }); late > maxAge {
 				t.Errorf("told %v: the policy before counts for %v; want %v at most", told, late, maxAge)
 			}
-			_, err := g.Enter("/accountant.v1.AccountantService/GetLedger",
+			_, err := g.Enter("/accountant.v1.Ledgers/GetLedger",
 				Identity{Caller: access.Caller{Principal: ann}}, asking("a"))
 			if !errors.Is(err, ErrDeaf) || !strings.Contains(err.Error(), "the database is away") ||
 				strings.Contains(err.Error(), "policy") {

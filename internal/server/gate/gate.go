@@ -1,5 +1,5 @@
-// Package gate lets calls of the API pass, or not: one table says which role each method needs and
-// what its request is about, package access decides by the policy in force, and the gate keeps
+// Package gate lets calls of the API pass, or not: an option of each method says which role it needs and what
+// for, package access decides by the policy in force, and the gate keeps
 // that policy up to date. A call that is open when the policy changes is decided again.
 package gate
 
@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
@@ -196,7 +197,7 @@ type verdict struct {
 // if the call may not pass.
 func (g *Gate) Enter(method string, who Identity, request any) (*Passage, error) {
 	p := &Passage{gate: g, who: who, method: path.Base(method)}
-	r, ok := table[p.method]
+	r, ok := rules()[method]
 	if !ok {
 		p.decided.Store(&verdict{policy: g.policy.Load(), err: fmt.Errorf("%w: there is no rule for %s",
 			ErrDenied, p.method)})
@@ -209,7 +210,7 @@ func (g *Gate) Enter(method string, who Identity, request any) (*Passage, error)
 	if err := p.Check(); err != nil {
 		return p, err
 	}
-	if who.OnlyReads && !r.onlyReads(p.method) && !p.subject.checks {
+	if who.OnlyReads && !r.reads && !p.subject.checks {
 		return p, ErrOnlyReads
 	}
 	if why := g.first.Load(); why != nil && r.writes() {
@@ -243,7 +244,7 @@ func (p *Passage) verdict() *verdict {
 
 func (p *Passage) decide(policy *access.Policy) *verdict {
 	v := p.rights(policy)
-	if v.err == nil && policy != nil && policy.ApproveWithin > 0 && (p.rule.who == together || p.subject.two) {
+	if v.err == nil && policy != nil && policy.ApproveWithin > 0 && (p.rule.people == pb.Access_TWO || p.subject.two) {
 		v.err = fmt.Errorf("%w by the access policy: propose it (accountctl with --propose), and another officer "+
 			"approves it within %v (accountctl approvals approve)", ErrTwoPeople, policy.ApproveWithin)
 	}
@@ -254,7 +255,7 @@ func (p *Passage) decide(policy *access.Policy) *verdict {
 func (p *Passage) rights(policy *access.Policy) *verdict {
 	v := &verdict{policy: policy}
 	// Whoever owns the daemon can be several users, such as root, and the policy names none of them.
-	two := policy != nil && policy.ApproveWithin > 0 && (p.rule.who == oneOfTwo || p.subject.one)
+	two := policy != nil && policy.ApproveWithin > 0 && (p.rule.people == pb.Access_ONE_OF_TWO || p.subject.one)
 	switch {
 	case p.owns(policy) && !two:
 		v.manages = true

@@ -35,7 +35,7 @@ func put(t *testing.T, file, text string) {
 }
 
 func (g *Gate) lets(principal, name string) bool {
-	_, err := g.Enter("/accountant.v1.AccountantService/GetLedger",
+	_, err := g.Enter("/accountant.v1.Ledgers/GetLedger",
 		Identity{Caller: access.Caller{Principal: principal}}, asking(name))
 	return err == nil
 }

@@ -1,34 +1,69 @@
 package gate
 
 import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"pgregory.net/rapid"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
-// Every method of the API has a rule, and every rule is of a method.
+var update = flag.Bool("update", false, "write the table of docs/access.md anew")
+
+// Every method of the API says in its declaration who may call it, and no two methods have the same name.
 func TestEveryMethodHasARule(t *testing.T) {
 	t.Parallel()
-	methods := map[string]bool{}
-	for _, m := range pb.AccountantService_ServiceDesc.Methods {
-		methods[m.MethodName] = true
+	names := map[protoreflect.Name]bool{}
+	for m := range api.Methods() {
+		if _, ok := ruleOf(m); !ok {
+			t.Errorf("%s does not say who may call it: give it the option access with a role and a scope", m.FullName())
+		}
+		if names[m.Name()] {
+			t.Errorf("two methods are called %s", m.Name())
+		}
+		names[m.Name()] = true
 	}
-	for _, s := range pb.AccountantService_ServiceDesc.Streams {
-		methods[s.StreamName] = true
+}
+
+// The roles of the API are those of policies.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	names := pb.Access_ROLE_UNSPECIFIED.Descriptor().Values()
+	if names.Len() != len(access.Roles())+1 {
+		t.Fatalf("%d roles of the API for %d of policies", names.Len()-1, len(access.Roles()))
 	}
-	for m := range methods {
-		if _, ok := table[m]; !ok {
-			t.Errorf("%s has no rule in table.go: say which role it needs, and on what", m)
+	for i, role := range access.Roles() {
+		if name := strings.ToLower(string(names.Get(i + 1).Name())); name != role.String() {
+			t.Errorf("role %d of the API is %s, that of policies %s", i+1, name, role)
 		}
 	}
-	for m := range table {
-		if !methods[m] {
-			t.Errorf("table.go has a rule for %s, which is no method", m)
+}
+
+// The table of docs/access.md is what the methods say.
+func TestTableOfMethods(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join("..", "..", "..", "docs", "access.md")
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(page), "\n| method |")
+	_, after, found := strings.Cut(rest, "|\n\n")
+	if want := before + "\n" + Table() + "\n" + after; !found || string(page) != want {
+		if !*update {
+			t.Fatal("the table of methods in docs/access.md is stale: make docs")
+		}
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
@@ -59,7 +94,7 @@ func TestReportedAgreesWithProtobuf(t *testing.T) {
 		if got := reported(b).ledger; got != m.GetLedger() {
 			t.Errorf("%x: %q, want %q", b, got, m.GetLedger())
 		}
-		if got := reported(b).checks; got != m.GetCheckOnly() || reported(&m).checks != got {
+		if got := reported(b).checks; got != m.GetCheckOnly() || named(&m).checks != got {
 			t.Errorf("%x: it only checks: %v, want %v", b, got, m.GetCheckOnly())
 		}
 	})
@@ -81,14 +116,14 @@ func TestOnlyChecks(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, request := range []any{r, encoded} {
-				_, err := g.Enter("/accountant.v1.AccountantService/Report", Identity{OnlyReads: only}, request)
+				_, err := g.Enter("/accountant.v1.Charges/Report", Identity{OnlyReads: only}, request)
 				if passes := !only || check; passes != (err == nil) {
 					t.Errorf("only reads %v, checks %v, %T: %v", only, check, request, err)
 				}
 			}
 		}
 	}
-	if _, err := g.Enter("/accountant.v1.AccountantService/Reserve", Identity{OnlyReads: true},
+	if _, err := g.Enter("/accountant.v1.Charges/Reserve", Identity{OnlyReads: true},
 		&pb.ReserveRequest{Ledger: "a"}); err == nil {
 		t.Error("a reservation passes")
 	}
@@ -102,7 +137,7 @@ func TestNoRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, owner := range []bool{false, true} {
-		if _, err := g.Enter("/accountant.v1.AccountantService/NewMethod", Identity{Owner: owner}, nil); err == nil {
+		if _, err := g.Enter("/accountant.v1.Ledgers/NewMethod", Identity{Owner: owner}, nil); err == nil {
 			t.Error("a method without a rule passes")
 		}
 	}
@@ -124,7 +159,7 @@ func TestEveryNamedLedgerCounts(t *testing.T) {
 		"one is a dataset's": {[]string{"dataset:x"}, false},
 	} {
 		p := &Passage{gate: g, who: Identity{Caller: access.Caller{Principal: "uid:1000"}}, method: "GetLedger",
-			rule: table["GetLedger"], subject: subject{kind: onLedger, ledger: "team/a/x", more: c.more}}
+			rule: rules()["/accountant.v1.Ledgers/GetLedger"], subject: subject{kind: onLedger, ledger: "team/a/x", more: c.more}}
 		if err := p.Check(); (err == nil) != c.passes {
 			t.Errorf("%s: %v; want it to pass: %v", name, err, c.passes)
 		}

@@ -15,12 +15,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // Game is what is played.
 type Game struct {
-	Client pb.AccountantServiceClient // its connection is made again when it breaks
-	Ledger string                     // a new one
+	Client api.Client // its connection is made again when it breaks
+	Ledger string     // a new one
 	Seed   uint64
 	// Clients call at once, Calls times each, and up to ten times as often while
 	// Disturb has not returned.

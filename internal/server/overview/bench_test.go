@@ -164,7 +164,7 @@ func chargeOf(sequence uint64, c *pb.Charge) *pb.ReportStreamRequest {
 }
 
 // openLong opens a stream that lasts as long as the benchmark.
-func openLong(b *testing.B, s *servertest.Server, name string) pb.AccountantService_ReportStreamClient {
+func openLong(b *testing.B, s *servertest.Server, name string) pb.Charges_ReportStreamClient {
 	b.Helper()
 	stream, err := s.Client.ReportStream(b.Context())
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -24,7 +25,7 @@ const delta = 1e-6
 type story struct {
 	t     *testing.T
 	s     *servertest.Server
-	owner pb.AccountantServiceClient
+	owner api.Client
 	rand  *rand.Rand
 	name  string
 

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -25,7 +26,7 @@ import (
 )
 
 // rows goes through all pages.
-func rows(t *testing.T, c pb.AccountantServiceClient, r *pb.QueryOverviewRequest) (list []*pb.OverviewRow) {
+func rows(t *testing.T, c api.Client, r *pb.QueryOverviewRequest) (list []*pb.OverviewRow) {
 	t.Helper()
 	for range 1000 {
 		page, err := c.QueryOverview(servertest.Context(t), r)

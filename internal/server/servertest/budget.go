@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // Pure is an event of count ε-DP mechanisms.
@@ -55,7 +56,7 @@ func (s *Server) Ledger(name string) *pb.Ledger {
 }
 
 // Owner is a client on the server's own socket, which Config.Server.Socket names.
-func (s *Server) Owner(t testing.TB) pb.AccountantServiceClient {
+func (s *Server) Owner(t testing.TB) api.Client {
 	t.Helper()
 	conn, err := grpc.NewClient("unix:"+s.config.Server.Socket,
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -63,5 +64,5 @@ func (s *Server) Owner(t testing.TB) pb.AccountantServiceClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return pb.NewAccountantServiceClient(conn)
+	return api.NewClient(conn)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // NewLedger creates a ledger with adjacency ADD_OR_REMOVE_ONE.
@@ -57,7 +58,7 @@ func (s *Server) Position(ledger string) uint64 {
 
 // Stream is an open report stream.
 type Stream struct {
-	pb.AccountantService_ReportStreamClient
+	pb.Charges_ReportStreamClient
 	Last uint64 // the last sequence number as of opening
 	t    testing.TB
 }
@@ -69,13 +70,13 @@ func (s *Server) Stream(ledger, writer string) *Stream {
 }
 
 // OpenStream opens a report stream and waits for Opened.
-func OpenStream(t testing.TB, client pb.AccountantServiceClient, ledger, writer string) *Stream {
+func OpenStream(t testing.TB, client api.Client, ledger, writer string) *Stream {
 	t.Helper()
 	stream, err := client.ReportStream(Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Stream{AccountantService_ReportStreamClient: stream, t: t}
+	s := &Stream{Charges_ReportStreamClient: stream, t: t}
 	err = stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
 		Open: &pb.ReportStreamRequest_Open{Ledger: ledger, Writer: writer}}})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
@@ -41,7 +41,7 @@ type Server struct {
 	HTTPAddr string
 	Store    ledger.Store
 	Conn     *grpc.ClientConn
-	Client   pb.AccountantServiceClient // on Conn
+	Client   api.Client // on Conn
 
 	t      testing.TB
 	config Config
@@ -66,7 +66,7 @@ func StartWith(t testing.TB, config Config) *Server {
 	s.start()
 	t.Cleanup(s.Stop)
 	s.Conn = s.Dial()
-	s.Client = pb.NewAccountantServiceClient(s.Conn)
+	s.Client = api.NewClient(s.Conn)
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire"
@@ -15,7 +16,7 @@ import (
 
 // Handlers implement the calls about sets; all others are unimplemented.
 type Handlers struct {
-	pb.UnimplementedAccountantServiceServer
+	api.Unimplemented
 	Of func(ctx context.Context) Call
 	// Compare compares a receipt that the client holds with the ledger of this name.
 	Compare func(field, name string, kept *pb.Receipt) error

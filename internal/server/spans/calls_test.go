@@ -43,7 +43,7 @@ func plain(p trace.TracerProvider) stats.Handler {
 }
 
 const (
-	report = "/accountant.v1.AccountantService/Report"
+	report = "/accountant.v1.Charges/Report"
 	trace1 = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0"
 )
 

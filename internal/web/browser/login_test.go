@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/bearer/bearertest"
@@ -35,7 +36,7 @@ const (
 type site struct {
 	*servertest.Server
 	issuer  *bearertest.Issuer
-	owner   pb.AccountantServiceClient
+	owner   api.Client
 	browser context.Context
 }
 

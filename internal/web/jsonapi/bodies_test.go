@@ -24,7 +24,7 @@ func TestLargeBodies(t *testing.T) {
 		var names atomic.Int64
 		send := func(ctx context.Context, method, body string) int { // each time as somebody else
 			ctx = For(ctx, fmt.Sprint("caller ", names.Add(1)))
-			r := httptest.NewRequestWithContext(ctx, http.MethodPost, Prefix+method, strings.NewReader(body))
+			r := httptest.NewRequestWithContext(ctx, http.MethodPost, Prefix+"Ledgers/"+method, strings.NewReader(body))
 			r.Header.Set("Content-Type", "application/json")
 			w := httptest.NewRecorder()
 			c.ServeHTTP(w, r)
@@ -79,7 +79,7 @@ func TestLargeBodiesOfOneCaller(t *testing.T) {
 			}), newPlaces()}
 			large := `{"name":"x"}` + strings.Repeat(" ", smallBody)
 			send := func(caller string) *httptest.ResponseRecorder {
-				r := httptest.NewRequestWithContext(For(t.Context(), caller), http.MethodPost, Prefix+"GetLedger",
+				r := httptest.NewRequestWithContext(For(t.Context(), caller), http.MethodPost, Prefix+"Ledgers/GetLedger",
 					strings.NewReader(large))
 				r.Header.Set("Content-Type", "application/json")
 				w := httptest.NewRecorder()
@@ -128,7 +128,7 @@ func TestStreamWithLargeBody(t *testing.T) {
 			t.Error("a stream holds the place of its request's body")
 		}
 	}), large}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Prefix+"WatchLedger",
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Prefix+"Ledgers/WatchLedger",
 		strings.NewReader(`{"name":"x"}`+strings.Repeat(" ", smallBody)))
 	r.Header.Set("Content-Type", "application/json")
 	c.ServeHTTP(httptest.NewRecorder(), r)

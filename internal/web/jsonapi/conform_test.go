@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/web/jsonapi"
 	"github.com/dpaccountant/accountant/internal/web/jsonapi/conformtest"
 	"github.com/dpaccountant/accountant/internal/wire/wirejson"
@@ -33,14 +34,12 @@ func TestDocumentIsOpenAPI(t *testing.T) {
 func TestEveryMessageIsAsDescribed(t *testing.T) {
 	t.Parallel()
 	schemas := conformtest.NewSchemas()
-	methods := pb.File_accountant_v1_accountant_service_proto.Services().Get(0).Methods()
 	random := rand.New(rand.NewPCG(19, 2))
-	for i := range methods.Len() {
-		m := methods.Get(i)
+	for m := range api.Methods() {
 		if m.IsStreamingClient() {
 			continue
 		}
-		name := string(m.Name())
+		name := strings.TrimPrefix(api.Path(m), jsonapi.Prefix)
 		for n := range 30 {
 			for _, of := range []protoreflect.MessageDescriptor{m.Input(), m.Output()} {
 				message := dynamicpb.NewMessage(of)
@@ -134,23 +133,25 @@ func TestWrongAnswersAreFound(t *testing.T) {
 	t.Parallel()
 	schemas := conformtest.NewSchemas()
 	for name, err := range map[string]error{
-		"an unknown field":       schemas.Answer("GetAccess", 200, "application/json", []byte(`{"extra": 1}`)),
-		"a wrong type":           schemas.Answer("GetAccess", 200, "application/json", []byte(`{"principal": 1}`)),
-		"no JSON":                schemas.Answer("GetAccess", 200, "application/json", []byte(`{`)),
-		"another kind":           schemas.Answer("GetAccess", 200, "text/plain", []byte(`{}`)),
-		"an error without code":  schemas.Answer("GetAccess", 404, "application/json", []byte(`{"error": {}}`)),
-		"an answer as an error":  schemas.Answer("GetAccess", 404, "application/json", []byte(`{"principal": "x"}`)),
-		"no method":              schemas.Answer("Nothing", 200, "application/json", []byte(`{}`)),
-		"no method, as text":     schemas.Answer("Nothing", 404, "text/plain", []byte(`{}`)),
-		"two alternatives":       schemas.Request("QueryPrivacy", []byte(`{"ledger": "a", "delta": 0.1, "epsilon": 1}`)),
+		"an unknown field":      schemas.Answer("Admin/GetAccess", 200, "application/json", []byte(`{"extra": 1}`)),
+		"a wrong type":          schemas.Answer("Admin/GetAccess", 200, "application/json", []byte(`{"principal": 1}`)),
+		"no JSON":               schemas.Answer("Admin/GetAccess", 200, "application/json", []byte(`{`)),
+		"another kind":          schemas.Answer("Admin/GetAccess", 200, "text/plain", []byte(`{}`)),
+		"an error without code": schemas.Answer("Admin/GetAccess", 404, "application/json", []byte(`{"error": {}}`)),
+		"an answer as an error": schemas.Answer("Admin/GetAccess", 404, "application/json",
+			[]byte(`{"principal": "x"}`)),
+		"no method":          schemas.Answer("Nothing", 200, "application/json", []byte(`{}`)),
+		"no method, as text": schemas.Answer("Nothing", 404, "text/plain", []byte(`{}`)),
+		"two alternatives": schemas.Request("Questions/QueryPrivacy",
+			[]byte(`{"ledger": "a", "delta": 0.1, "epsilon": 1}`)),
 		"a number below 0":       schemas.Request("GetHead", []byte(`{"position": -1}`)),
-		"a line that is neither": schemas.Line("WatchLedger", []byte(`{}`)),
+		"a line that is neither": schemas.Line("Ledgers/WatchLedger", []byte(`{}`)),
 	} {
 		if err == nil {
 			t.Errorf("%s is not found", name)
 		}
 	}
-	if err := schemas.Request("QueryPrivacy", []byte(`{"ledger": "a", "delta": 0.1}`)); err != nil {
+	if err := schemas.Request("Questions/QueryPrivacy", []byte(`{"ledger": "a", "delta": 0.1}`)); err != nil {
 		t.Error(err)
 	}
 	broken := bytes.Replace(jsonapi.Document, []byte(`"type": "boolean"`), []byte(`"type": "bool"`), 1)

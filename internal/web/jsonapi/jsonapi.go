@@ -1,5 +1,5 @@
 // Package jsonapi is the API as JSON over HTTP, for languages and programs without gRPC: each method but
-// ReportStream is POST /accountant.v1.AccountantService/METHOD, whose body is the request and whose answer is
+// ReportStream is POST /accountant.v1.SERVICE/METHOD, whose body is the request and whose answer is
 // the response, both as `accountctl --output json` writes messages. A method that streams its answers gives
 // a line of JSON for each. grpc-gateway makes the handlers from the protos; what they ask goes to the gRPC
 // service, which checks and decides.
@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -23,12 +24,12 @@ import (
 
 	gateway "github.com/dpaccountant/accountant/gen/gateway/accountant/v1"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // Prefix begins the path of every method.
-const Prefix = "/accountant.v1.AccountantService/"
+const Prefix = api.Prefix
 
 // DocumentPath is where the OpenAPI document is.
 const DocumentPath = "/openapi.json"
@@ -38,7 +39,7 @@ const DocumentPath = "/openapi.json"
 //go:embed document/openapi.json
 var Document []byte
 
-// New returns the handler of Prefix and DocumentPath. A request's context says for whom its call is made.
+// New returns the handler of all paths that begin with Prefix, and of DocumentPath. A request's context says for whom its call is made.
 func New(conn grpc.ClientConnInterface) (http.Handler, error) {
 	none := func(string) (string, bool) { return "", false }
 	methods := runtime.NewServeMux(
@@ -53,18 +54,31 @@ func New(conn grpc.ClientConnInterface) (http.Handler, error) {
 		runtime.WithDisablePathLengthFallback(), runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithDisableChunkedEncoding(), // net/http does that by itself
 	)
-	err := gateway.RegisterAccountantServiceHandlerClient(context.Background(), methods,
-		pb.NewAccountantServiceClient(conn))
-	if err != nil {
+	if err := register(methods, api.NewClient(conn)); err != nil {
 		return nil, err
 	}
-	mux := http.NewServeMux()
-	mux.Handle(Prefix, calls{methods, newPlaces()})
-	mux.HandleFunc("GET "+DocumentPath, func(w http.ResponseWriter, _ *http.Request) {
+	document := http.NewServeMux()
+	document.HandleFunc("GET "+DocumentPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(Document)
 	})
-	return mux, nil
+	all := calls{methods, newPlaces()}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, Prefix) {
+			all.ServeHTTP(w, r)
+			return
+		}
+		document.ServeHTTP(w, r)
+	}), nil
+}
+
+// register gives each service's methods to the gateway.
+func register(mux *runtime.ServeMux, c api.Client) error {
+	ctx := context.Background()
+	return errors.Join(gateway.RegisterLedgersHandlerClient(ctx, mux, c),
+		gateway.RegisterChargesHandlerClient(ctx, mux, c), gateway.RegisterQuestionsHandlerClient(ctx, mux, c),
+		gateway.RegisterDatasetsHandlerClient(ctx, mux, c), gateway.RegisterAuditHandlerClient(ctx, mux, c),
+		gateway.RegisterAdminHandlerClient(ctx, mux, c))
 }
 
 // calls checks what HTTP itself says of a call before the gateway reads its message.
@@ -96,13 +110,11 @@ func (c calls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // check returns the method that a request calls. The error says how HTTP answers, where that is not by the code.
 func check(w http.ResponseWriter, r *http.Request) (protoreflect.MethodDescriptor, error) {
-	name := strings.TrimPrefix(r.URL.Path, Prefix)
-	method := pb.File_accountant_v1_accountant_service_proto.Services().ByName("AccountantService").Methods().
-		ByName(protoreflect.Name(name))
+	method := api.At(r.URL.Path)
 	switch kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type")); {
 	case method == nil:
 		return nil, answer(http.StatusNotFound, codes.Unimplemented,
-			"path: %s; allowed: "+Prefix+"METHOD, with a method of %s",
+			"path: %s; allowed: "+Prefix+"SERVICE/METHOD, with a method of %s",
 			wire.Quote(r.URL.Path), DocumentPath)
 	case method.IsStreamingClient():
 		return nil, answer(http.StatusNotImplemented, codes.Unimplemented,

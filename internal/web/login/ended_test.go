@@ -18,14 +18,14 @@ import (
 func TestLogoutEndsStreams(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string][]string{"a page": {"GET", "/ledger/live?name=hers", ""},
-		"JSON": {"POST", jsonapi.Prefix + "WatchLedger", `{"name": "hers"}`}} {
+		"JSON": {"POST", jsonapi.Prefix + "Ledgers/WatchLedger", `{"name": "hers"}`}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil, bearertest.New(t))
 			s.issuer.Login("ann", nil)
 			b := s.browser(t)
 			b.do("GET", at+"/login", "")
-			code, _, body := b.do("POST", at+jsonapi.Prefix+"CreateLedger", `{"spec": {"name": "hers", `+
+			code, _, body := b.do("POST", at+jsonapi.Prefix+"Ledgers/CreateLedger", `{"spec": {"name": "hers", `+
 				`"adjacency": "ADD_OR_REMOVE_ONE"}}`, "Content-Type: application/json", "Origin: "+at)
 			if code != http.StatusOK {
 				t.Fatal(code, body)

@@ -128,7 +128,7 @@ func (b browser) do(method, address, body string, headers ...string) (int, http.
 // who returns whom the daemon takes the browser for, as its own page would ask.
 func (b browser) who() (int, string) {
 	b.t.Helper()
-	code, _, body := b.do("POST", at+jsonapi.Prefix+"GetAccess", "{}", "Content-Type: application/json", "Origin: "+at)
+	code, _, body := b.do("POST", at+jsonapi.Prefix+"Admin/GetAccess", "{}", "Content-Type: application/json", "Origin: "+at)
 	_, after, _ := strings.Cut(body, `"principal": "`)
 	name, _, _ := strings.Cut(after, `"`)
 	return code, name
@@ -177,7 +177,7 @@ func TestLogin(t *testing.T) {
 		if origin != "" {
 			headers = append(headers, "Origin: "+origin)
 		}
-		if code, _, body := b.do("POST", at+jsonapi.Prefix+"CreateLedger", create, headers...); code != want {
+		if code, _, body := b.do("POST", at+jsonapi.Prefix+"Ledgers/CreateLedger", create, headers...); code != want {
 			t.Errorf("a write from %q: %d %s", origin, code, body)
 		}
 	}
@@ -239,7 +239,7 @@ func TestForged(t *testing.T) {
 		}
 	}
 	// Twice the same name: a host beside ours may have put in one of them.
-	code, _, _ := s.browser(t).do("POST", at+jsonapi.Prefix+"GetAccess", "{}", "Content-Type: application/json",
+	code, _, _ := s.browser(t).do("POST", at+jsonapi.Prefix+"Admin/GetAccess", "{}", "Content-Type: application/json",
 		"Origin: "+at, "Cookie: "+good.Name+"="+good.Value+"; "+good.Name+"="+good.Value)
 	if code != 401 {
 		t.Errorf("two cookies: %d", code)

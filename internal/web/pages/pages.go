@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/figure"
 	"github.com/dpaccountant/accountant/internal/plain"
 	"github.com/dpaccountant/accountant/internal/server/inside"
@@ -29,7 +29,7 @@ var files embed.FS
 
 // site serves all pages.
 type site struct {
-	api   pb.AccountantServiceClient
+	api   api.Client
 	pages map[string]*template.Template
 }
 
@@ -41,7 +41,7 @@ func New(conn grpc.ClientConnInterface) http.Handler {
 }
 
 func newSite(conn grpc.ClientConnInterface) (*site, http.Handler) {
-	s := &site{api: pb.NewAccountantServiceClient(conn), pages: map[string]*template.Template{}}
+	s := &site{api: api.NewClient(conn), pages: map[string]*template.Template{}}
 	shared := template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/layout.html",
 		"templates/parts.html"))
 	mux := http.NewServeMux()

@@ -8,27 +8,38 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
 func main() {
 	protogen.Options{}.Run(func(p *protogen.Plugin) error {
 		p.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL)
+		files, err := protodesc.NewFiles(&descriptorpb.FileDescriptorSet{File: p.Request.GetProtoFile()})
+		if err != nil {
+			return err
+		}
+		types := dynamicpb.NewTypes(files)
 		for _, f := range p.Files {
-			for _, s := range f.Services {
-				text, err := json.MarshalIndent(document(f, s), "", "  ")
-				if err != nil {
-					return err
-				}
-				_, err = p.NewGeneratedFile("openapi.json", "").Write(append(text, '\n'))
-				if err != nil {
-					return err
-				}
+			if len(f.Services) == 0 {
+				continue
+			}
+			text, err := json.MarshalIndent(document(f, types), "", "  ")
+			if err != nil {
+				return err
+			}
+			if _, err = p.NewGeneratedFile("openapi.json", "").Write(append(text, '\n')); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -37,20 +48,25 @@ func main() {
 
 type object = map[string]any
 
-// document describes a service.
-func document(f *protogen.File, s *protogen.Service) object {
-	d := &describer{schemas: object{}}
+// document describes the services of a file.
+func document(f *protogen.File, types *dynamicpb.Types) object {
+	d := &describer{schemas: object{}, types: types}
 	paths := object{}
-	for _, m := range s.Methods {
-		if !m.Desc.IsStreamingClient() {
-			paths["/"+string(s.Desc.FullName())+"/"+string(m.Desc.Name())] = object{"post": d.operation(m)}
+	var tags []object
+	for _, s := range f.Services {
+		tags = append(tags, object{"name": string(s.Desc.Name()), "description": text(s.Comments.Leading)})
+		for _, m := range s.Methods {
+			if !m.Desc.IsStreamingClient() {
+				paths["/"+string(s.Desc.FullName())+"/"+string(m.Desc.Name())] = object{"post": d.operation(m)}
+			}
 		}
 	}
 	d.schemas["Error"] = errorSchema()
 	return object{
 		"openapi": "3.1.0",
-		"info": object{"title": strings.TrimSpace(string(s.Desc.Name())), "version": string(f.Desc.Package().Name()),
-			"description": text(s.Comments.Leading)},
+		"info": object{"title": "The privacy accountant", "version": string(f.Desc.Package().Name()),
+			"description": "Keeps ledgers of differentially private releases, and answers what they cost."},
+		"tags":     tags,
 		"security": []object{{}, {"token": []string{}}},
 		"paths":    paths,
 		"components": object{"schemas": d.schemas,
@@ -81,6 +97,7 @@ func errorSchema() object {
 
 type describer struct {
 	schemas object // by name
+	types   *dynamicpb.Types
 }
 
 func (d *describer) operation(m *protogen.Method) object {
@@ -97,13 +114,42 @@ func (d *describer) operation(m *protogen.Method) object {
 			"plain text.", "content": object{"text/plain": object{"schema": object{"type": "string"}}}},
 		"default": object{"description": "The call failed.", "content": object{"application/json": object{
 			"schema": reference("Error")}}}}
+	needs, reads := d.access(m)
 	return object{
-		"operationId": string(m.Desc.Name()),
-		"description": text(m.Comments.Leading),
+		"operationId":  string(m.Desc.Name()),
+		"tags":         []string{string(m.Parent.Desc.Name())},
+		"description":  text(m.Comments.Leading),
+		"x-access":     needs,
+		"x-reads-only": reads,
 		"requestBody": object{"required": true,
 			"content": object{"application/json": object{"schema": d.message(m.Input)}}},
 		"responses": responses,
 	}
+}
+
+// access says what a caller needs for a method: the options of the API that the daemon's gate follows. They are read by
+// their descriptors, because the Go code of the API may not exist yet when this plugin runs.
+func (d *describer) access(m *protogen.Method) (needs object, reads bool) {
+	raw, err := proto.Marshal(m.Desc.Options())
+	options := new(descriptorpb.MethodOptions)
+	if err == nil {
+		err = proto.UnmarshalOptions{Resolver: d.types}.Unmarshal(raw, options)
+	}
+	var text []byte
+	if err == nil {
+		text, err = protojson.MarshalOptions{Resolver: d.types}.Marshal(options)
+	}
+	said := map[string]json.RawMessage{}
+	if err == nil {
+		err = json.Unmarshal(text, &said)
+	}
+	if err == nil {
+		err = json.Unmarshal(said["[accountant.v1.access]"], &needs)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("%s does not say what a caller needs for it: %v", m.Desc.FullName(), err))
+	}
+	return needs, options.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 }
 
 func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }

@@ -1,10 +1,11 @@
 """The API's messages, generated from proto/accountant/v1 by generate.py: do not edit."""
-from .accountant_service_pb2 import *  # noqa: F403
 from .audit_pb2 import *  # noqa: F403
 from .calibrate_pb2 import *  # noqa: F403
 from .curve_pb2 import *  # noqa: F403
 from .dataset_pb2 import *  # noqa: F403
 from .ledger_pb2 import *  # noqa: F403
 from .mechanism_pb2 import *  # noqa: F403
+from .options_pb2 import *  # noqa: F403
 from .overview_pb2 import *  # noqa: F403
+from .services_pb2 import *  # noqa: F403
 from .set_pb2 import *  # noqa: F403

@@ -4,6 +4,7 @@ from . import curve_pb2 as _curve_pb2
 from . import dataset_pb2 as _dataset_pb2
 from . import ledger_pb2 as _ledger_pb2
 from . import mechanism_pb2 as _mechanism_pb2
+from . import options_pb2 as _options_pb2
 from . import overview_pb2 as _overview_pb2
 from . import set_pb2 as _set_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2

@@ -2,9 +2,9 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        (unknown)
-// source: accountant/v1/accountant_service.proto
+// source: accountant/v1/services.proto
 
-// The privacy accountant's API.
+// The privacy accountant's API: six services, and their requests and answers.
 
 package accountantv1
 
@@ -35,7 +35,7 @@ type CreateLedgerRequest struct {
 
 func (x *CreateLedgerRequest) Reset() {
 	*x = CreateLedgerRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[0]
+	mi := &file_accountant_v1_services_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47,7 +47,7 @@ func (x *CreateLedgerRequest) String() string {
 func (*CreateLedgerRequest) ProtoMessage() {}
 
 func (x *CreateLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[0]
+	mi := &file_accountant_v1_services_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -60,7 +60,7 @@ func (x *CreateLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateLedgerRequest.ProtoReflect.Descriptor instead.
 func (*CreateLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *CreateLedgerRequest) GetSpec() *LedgerSpec {
@@ -83,7 +83,7 @@ type CreateLedgerResponse struct {
 
 func (x *CreateLedgerResponse) Reset() {
 	*x = CreateLedgerResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[1]
+	mi := &file_accountant_v1_services_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -95,7 +95,7 @@ func (x *CreateLedgerResponse) String() string {
 func (*CreateLedgerResponse) ProtoMessage() {}
 
 func (x *CreateLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[1]
+	mi := &file_accountant_v1_services_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -108,7 +108,7 @@ func (x *CreateLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateLedgerResponse.ProtoReflect.Descriptor instead.
 func (*CreateLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *CreateLedgerResponse) GetLedger() *Ledger {
@@ -139,7 +139,7 @@ type GetLedgerRequest struct {
 
 func (x *GetLedgerRequest) Reset() {
 	*x = GetLedgerRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[2]
+	mi := &file_accountant_v1_services_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -151,7 +151,7 @@ func (x *GetLedgerRequest) String() string {
 func (*GetLedgerRequest) ProtoMessage() {}
 
 func (x *GetLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[2]
+	mi := &file_accountant_v1_services_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -164,7 +164,7 @@ func (x *GetLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLedgerRequest.ProtoReflect.Descriptor instead.
 func (*GetLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *GetLedgerRequest) GetName() string {
@@ -192,7 +192,7 @@ type GetLedgerResponse struct {
 
 func (x *GetLedgerResponse) Reset() {
 	*x = GetLedgerResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[3]
+	mi := &file_accountant_v1_services_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -204,7 +204,7 @@ func (x *GetLedgerResponse) String() string {
 func (*GetLedgerResponse) ProtoMessage() {}
 
 func (x *GetLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[3]
+	mi := &file_accountant_v1_services_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -217,7 +217,7 @@ func (x *GetLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLedgerResponse.ProtoReflect.Descriptor instead.
 func (*GetLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetLedgerResponse) GetLedger() *Ledger {
@@ -242,7 +242,7 @@ type ListLedgersRequest struct {
 
 func (x *ListLedgersRequest) Reset() {
 	*x = ListLedgersRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[4]
+	mi := &file_accountant_v1_services_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -254,7 +254,7 @@ func (x *ListLedgersRequest) String() string {
 func (*ListLedgersRequest) ProtoMessage() {}
 
 func (x *ListLedgersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[4]
+	mi := &file_accountant_v1_services_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -267,7 +267,7 @@ func (x *ListLedgersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLedgersRequest.ProtoReflect.Descriptor instead.
 func (*ListLedgersRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{4}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListLedgersRequest) GetPrefix() string {
@@ -305,7 +305,7 @@ type ListLedgersResponse struct {
 
 func (x *ListLedgersResponse) Reset() {
 	*x = ListLedgersResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[5]
+	mi := &file_accountant_v1_services_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -317,7 +317,7 @@ func (x *ListLedgersResponse) String() string {
 func (*ListLedgersResponse) ProtoMessage() {}
 
 func (x *ListLedgersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[5]
+	mi := &file_accountant_v1_services_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -330,7 +330,7 @@ func (x *ListLedgersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLedgersResponse.ProtoReflect.Descriptor instead.
 func (*ListLedgersResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{5}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListLedgersResponse) GetLedgers() []*Ledger {
@@ -368,7 +368,7 @@ type CloseLedgerRequest struct {
 
 func (x *CloseLedgerRequest) Reset() {
 	*x = CloseLedgerRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[6]
+	mi := &file_accountant_v1_services_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -380,7 +380,7 @@ func (x *CloseLedgerRequest) String() string {
 func (*CloseLedgerRequest) ProtoMessage() {}
 
 func (x *CloseLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[6]
+	mi := &file_accountant_v1_services_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -393,7 +393,7 @@ func (x *CloseLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLedgerRequest.ProtoReflect.Descriptor instead.
 func (*CloseLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{6}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CloseLedgerRequest) GetName() string {
@@ -444,7 +444,7 @@ type CloseLedgerResponse struct {
 
 func (x *CloseLedgerResponse) Reset() {
 	*x = CloseLedgerResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[7]
+	mi := &file_accountant_v1_services_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -456,7 +456,7 @@ func (x *CloseLedgerResponse) String() string {
 func (*CloseLedgerResponse) ProtoMessage() {}
 
 func (x *CloseLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[7]
+	mi := &file_accountant_v1_services_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -469,7 +469,7 @@ func (x *CloseLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLedgerResponse.ProtoReflect.Descriptor instead.
 func (*CloseLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{7}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CloseLedgerResponse) GetReceipt() *Receipt {
@@ -510,7 +510,7 @@ type ReportRequest struct {
 
 func (x *ReportRequest) Reset() {
 	*x = ReportRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[8]
+	mi := &file_accountant_v1_services_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -522,7 +522,7 @@ func (x *ReportRequest) String() string {
 func (*ReportRequest) ProtoMessage() {}
 
 func (x *ReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[8]
+	mi := &file_accountant_v1_services_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -535,7 +535,7 @@ func (x *ReportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRequest.ProtoReflect.Descriptor instead.
 func (*ReportRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{8}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReportRequest) GetLedger() string {
@@ -595,7 +595,7 @@ type ReportResponse struct {
 
 func (x *ReportResponse) Reset() {
 	*x = ReportResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[9]
+	mi := &file_accountant_v1_services_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -607,7 +607,7 @@ func (x *ReportResponse) String() string {
 func (*ReportResponse) ProtoMessage() {}
 
 func (x *ReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[9]
+	mi := &file_accountant_v1_services_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -620,7 +620,7 @@ func (x *ReportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportResponse.ProtoReflect.Descriptor instead.
 func (*ReportResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{9}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReportResponse) GetReceipt() *Receipt {
@@ -665,7 +665,7 @@ type ReserveRequest struct {
 
 func (x *ReserveRequest) Reset() {
 	*x = ReserveRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[10]
+	mi := &file_accountant_v1_services_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -677,7 +677,7 @@ func (x *ReserveRequest) String() string {
 func (*ReserveRequest) ProtoMessage() {}
 
 func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[10]
+	mi := &file_accountant_v1_services_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -690,7 +690,7 @@ func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveRequest.ProtoReflect.Descriptor instead.
 func (*ReserveRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{10}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ReserveRequest) GetLedger() string {
@@ -743,7 +743,7 @@ type ReserveResponse struct {
 
 func (x *ReserveResponse) Reset() {
 	*x = ReserveResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[11]
+	mi := &file_accountant_v1_services_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -755,7 +755,7 @@ func (x *ReserveResponse) String() string {
 func (*ReserveResponse) ProtoMessage() {}
 
 func (x *ReserveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[11]
+	mi := &file_accountant_v1_services_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -768,7 +768,7 @@ func (x *ReserveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveResponse.ProtoReflect.Descriptor instead.
 func (*ReserveResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{11}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReserveResponse) GetReceipt() *Receipt {
@@ -813,7 +813,7 @@ type CommitRequest struct {
 
 func (x *CommitRequest) Reset() {
 	*x = CommitRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[12]
+	mi := &file_accountant_v1_services_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -825,7 +825,7 @@ func (x *CommitRequest) String() string {
 func (*CommitRequest) ProtoMessage() {}
 
 func (x *CommitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[12]
+	mi := &file_accountant_v1_services_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -838,7 +838,7 @@ func (x *CommitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
 func (*CommitRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{12}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CommitRequest) GetLedger() string {
@@ -889,7 +889,7 @@ type CommitResponse struct {
 
 func (x *CommitResponse) Reset() {
 	*x = CommitResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[13]
+	mi := &file_accountant_v1_services_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -901,7 +901,7 @@ func (x *CommitResponse) String() string {
 func (*CommitResponse) ProtoMessage() {}
 
 func (x *CommitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[13]
+	mi := &file_accountant_v1_services_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -914,7 +914,7 @@ func (x *CommitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitResponse.ProtoReflect.Descriptor instead.
 func (*CommitResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{13}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CommitResponse) GetReceipt() *Receipt {
@@ -952,7 +952,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[14]
+	mi := &file_accountant_v1_services_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -964,7 +964,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[14]
+	mi := &file_accountant_v1_services_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -977,7 +977,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{14}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReleaseRequest) GetLedger() string {
@@ -1028,7 +1028,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[15]
+	mi := &file_accountant_v1_services_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1040,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[15]
+	mi := &file_accountant_v1_services_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1053,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{15}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReleaseResponse) GetReceipt() *Receipt {
@@ -1091,7 +1091,7 @@ type ExpireRequest struct {
 
 func (x *ExpireRequest) Reset() {
 	*x = ExpireRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[16]
+	mi := &file_accountant_v1_services_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +1103,7 @@ func (x *ExpireRequest) String() string {
 func (*ExpireRequest) ProtoMessage() {}
 
 func (x *ExpireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[16]
+	mi := &file_accountant_v1_services_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,7 +1116,7 @@ func (x *ExpireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpireRequest.ProtoReflect.Descriptor instead.
 func (*ExpireRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{16}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ExpireRequest) GetLedger() string {
@@ -1167,7 +1167,7 @@ type ExpireResponse struct {
 
 func (x *ExpireResponse) Reset() {
 	*x = ExpireResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[17]
+	mi := &file_accountant_v1_services_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1179,7 +1179,7 @@ func (x *ExpireResponse) String() string {
 func (*ExpireResponse) ProtoMessage() {}
 
 func (x *ExpireResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[17]
+	mi := &file_accountant_v1_services_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1192,7 +1192,7 @@ func (x *ExpireResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpireResponse.ProtoReflect.Descriptor instead.
 func (*ExpireResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{17}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExpireResponse) GetReceipt() *Receipt {
@@ -1230,7 +1230,7 @@ type FreeRequest struct {
 
 func (x *FreeRequest) Reset() {
 	*x = FreeRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[18]
+	mi := &file_accountant_v1_services_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1242,7 +1242,7 @@ func (x *FreeRequest) String() string {
 func (*FreeRequest) ProtoMessage() {}
 
 func (x *FreeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[18]
+	mi := &file_accountant_v1_services_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1255,7 +1255,7 @@ func (x *FreeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreeRequest.ProtoReflect.Descriptor instead.
 func (*FreeRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{18}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *FreeRequest) GetLedger() string {
@@ -1306,7 +1306,7 @@ type FreeResponse struct {
 
 func (x *FreeResponse) Reset() {
 	*x = FreeResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[19]
+	mi := &file_accountant_v1_services_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1318,7 +1318,7 @@ func (x *FreeResponse) String() string {
 func (*FreeResponse) ProtoMessage() {}
 
 func (x *FreeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[19]
+	mi := &file_accountant_v1_services_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1331,7 +1331,7 @@ func (x *FreeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreeResponse.ProtoReflect.Descriptor instead.
 func (*FreeResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{19}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *FreeResponse) GetReceipt() *Receipt {
@@ -1369,7 +1369,7 @@ type RefundRequest struct {
 
 func (x *RefundRequest) Reset() {
 	*x = RefundRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	mi := &file_accountant_v1_services_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1381,7 +1381,7 @@ func (x *RefundRequest) String() string {
 func (*RefundRequest) ProtoMessage() {}
 
 func (x *RefundRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	mi := &file_accountant_v1_services_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1394,7 +1394,7 @@ func (x *RefundRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundRequest.ProtoReflect.Descriptor instead.
 func (*RefundRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{20}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RefundRequest) GetLedger() string {
@@ -1445,7 +1445,7 @@ type RefundResponse struct {
 
 func (x *RefundResponse) Reset() {
 	*x = RefundResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	mi := &file_accountant_v1_services_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1457,7 +1457,7 @@ func (x *RefundResponse) String() string {
 func (*RefundResponse) ProtoMessage() {}
 
 func (x *RefundResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	mi := &file_accountant_v1_services_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1470,7 +1470,7 @@ func (x *RefundResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundResponse.ProtoReflect.Descriptor instead.
 func (*RefundResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{21}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RefundResponse) GetReceipt() *Receipt {
@@ -1508,7 +1508,7 @@ type RaiseRequest struct {
 
 func (x *RaiseRequest) Reset() {
 	*x = RaiseRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
+	mi := &file_accountant_v1_services_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1520,7 +1520,7 @@ func (x *RaiseRequest) String() string {
 func (*RaiseRequest) ProtoMessage() {}
 
 func (x *RaiseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
+	mi := &file_accountant_v1_services_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1533,7 +1533,7 @@ func (x *RaiseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseRequest.ProtoReflect.Descriptor instead.
 func (*RaiseRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{22}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RaiseRequest) GetLedger() string {
@@ -1584,7 +1584,7 @@ type RaiseResponse struct {
 
 func (x *RaiseResponse) Reset() {
 	*x = RaiseResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
+	mi := &file_accountant_v1_services_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1596,7 @@ func (x *RaiseResponse) String() string {
 func (*RaiseResponse) ProtoMessage() {}
 
 func (x *RaiseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
+	mi := &file_accountant_v1_services_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1609,7 @@ func (x *RaiseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseResponse.ProtoReflect.Descriptor instead.
 func (*RaiseResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{23}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RaiseResponse) GetReceipt() *Receipt {
@@ -1647,7 +1647,7 @@ type ReconcileRequest struct {
 
 func (x *ReconcileRequest) Reset() {
 	*x = ReconcileRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
+	mi := &file_accountant_v1_services_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1659,7 @@ func (x *ReconcileRequest) String() string {
 func (*ReconcileRequest) ProtoMessage() {}
 
 func (x *ReconcileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
+	mi := &file_accountant_v1_services_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,7 +1672,7 @@ func (x *ReconcileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReconcileRequest.ProtoReflect.Descriptor instead.
 func (*ReconcileRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{24}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReconcileRequest) GetLedger() string {
@@ -1723,7 +1723,7 @@ type ReconcileResponse struct {
 
 func (x *ReconcileResponse) Reset() {
 	*x = ReconcileResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
+	mi := &file_accountant_v1_services_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +1735,7 @@ func (x *ReconcileResponse) String() string {
 func (*ReconcileResponse) ProtoMessage() {}
 
 func (x *ReconcileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
+	mi := &file_accountant_v1_services_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,7 +1748,7 @@ func (x *ReconcileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReconcileResponse.ProtoReflect.Descriptor instead.
 func (*ReconcileResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{25}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReconcileResponse) GetReceipt() *Receipt {
@@ -1786,7 +1786,7 @@ type AcknowledgeRequest struct {
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
+	mi := &file_accountant_v1_services_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1798,7 +1798,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
+	mi := &file_accountant_v1_services_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1811,7 +1811,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{26}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AcknowledgeRequest) GetLedger() string {
@@ -1862,7 +1862,7 @@ type AcknowledgeResponse struct {
 
 func (x *AcknowledgeResponse) Reset() {
 	*x = AcknowledgeResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
+	mi := &file_accountant_v1_services_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1874,7 +1874,7 @@ func (x *AcknowledgeResponse) String() string {
 func (*AcknowledgeResponse) ProtoMessage() {}
 
 func (x *AcknowledgeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
+	mi := &file_accountant_v1_services_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1887,7 +1887,7 @@ func (x *AcknowledgeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeResponse.ProtoReflect.Descriptor instead.
 func (*AcknowledgeResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{27}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AcknowledgeResponse) GetReceipt() *Receipt {
@@ -1925,7 +1925,7 @@ type ProposeRequest struct {
 
 func (x *ProposeRequest) Reset() {
 	*x = ProposeRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
+	mi := &file_accountant_v1_services_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +1937,7 @@ func (x *ProposeRequest) String() string {
 func (*ProposeRequest) ProtoMessage() {}
 
 func (x *ProposeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
+	mi := &file_accountant_v1_services_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +1950,7 @@ func (x *ProposeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProposeRequest.ProtoReflect.Descriptor instead.
 func (*ProposeRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ProposeRequest) GetLedger() string {
@@ -2001,7 +2001,7 @@ type ProposeResponse struct {
 
 func (x *ProposeResponse) Reset() {
 	*x = ProposeResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
+	mi := &file_accountant_v1_services_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2013,7 +2013,7 @@ func (x *ProposeResponse) String() string {
 func (*ProposeResponse) ProtoMessage() {}
 
 func (x *ProposeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
+	mi := &file_accountant_v1_services_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2026,7 +2026,7 @@ func (x *ProposeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProposeResponse.ProtoReflect.Descriptor instead.
 func (*ProposeResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ProposeResponse) GetReceipt() *Receipt {
@@ -2064,7 +2064,7 @@ type ApproveRequest struct {
 
 func (x *ApproveRequest) Reset() {
 	*x = ApproveRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
+	mi := &file_accountant_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2076,7 +2076,7 @@ func (x *ApproveRequest) String() string {
 func (*ApproveRequest) ProtoMessage() {}
 
 func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
+	mi := &file_accountant_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2089,7 +2089,7 @@ func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveRequest.ProtoReflect.Descriptor instead.
 func (*ApproveRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ApproveRequest) GetLedger() string {
@@ -2140,7 +2140,7 @@ type ApproveResponse struct {
 
 func (x *ApproveResponse) Reset() {
 	*x = ApproveResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
+	mi := &file_accountant_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2152,7 +2152,7 @@ func (x *ApproveResponse) String() string {
 func (*ApproveResponse) ProtoMessage() {}
 
 func (x *ApproveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
+	mi := &file_accountant_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2165,7 +2165,7 @@ func (x *ApproveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveResponse.ProtoReflect.Descriptor instead.
 func (*ApproveResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ApproveResponse) GetReceipt() *Receipt {
@@ -2203,7 +2203,7 @@ type WithdrawRequest struct {
 
 func (x *WithdrawRequest) Reset() {
 	*x = WithdrawRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
+	mi := &file_accountant_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2215,7 +2215,7 @@ func (x *WithdrawRequest) String() string {
 func (*WithdrawRequest) ProtoMessage() {}
 
 func (x *WithdrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
+	mi := &file_accountant_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2228,7 +2228,7 @@ func (x *WithdrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{32}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *WithdrawRequest) GetLedger() string {
@@ -2279,7 +2279,7 @@ type WithdrawResponse struct {
 
 func (x *WithdrawResponse) Reset() {
 	*x = WithdrawResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
+	mi := &file_accountant_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2291,7 +2291,7 @@ func (x *WithdrawResponse) String() string {
 func (*WithdrawResponse) ProtoMessage() {}
 
 func (x *WithdrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
+	mi := &file_accountant_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2304,7 +2304,7 @@ func (x *WithdrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WithdrawResponse) GetReceipt() *Receipt {
@@ -2342,7 +2342,7 @@ type GetAccessRequest struct {
 
 func (x *GetAccessRequest) Reset() {
 	*x = GetAccessRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
+	mi := &file_accountant_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2354,7 @@ func (x *GetAccessRequest) String() string {
 func (*GetAccessRequest) ProtoMessage() {}
 
 func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
+	mi := &file_accountant_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2367,7 @@ func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAccessRequest.ProtoReflect.Descriptor instead.
 func (*GetAccessRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetAccessRequest) GetPrincipal() string {
@@ -2440,7 +2440,7 @@ type GetAccessResponse struct {
 
 func (x *GetAccessResponse) Reset() {
 	*x = GetAccessResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
+	mi := &file_accountant_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2452,7 +2452,7 @@ func (x *GetAccessResponse) String() string {
 func (*GetAccessResponse) ProtoMessage() {}
 
 func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
+	mi := &file_accountant_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2465,7 +2465,7 @@ func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAccessResponse.ProtoReflect.Descriptor instead.
 func (*GetAccessResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetAccessResponse) GetPrincipal() string {
@@ -2542,7 +2542,7 @@ type WatchLedgerRequest struct {
 
 func (x *WatchLedgerRequest) Reset() {
 	*x = WatchLedgerRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
+	mi := &file_accountant_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2554,7 +2554,7 @@ func (x *WatchLedgerRequest) String() string {
 func (*WatchLedgerRequest) ProtoMessage() {}
 
 func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
+	mi := &file_accountant_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2567,7 +2567,7 @@ func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLedgerRequest.ProtoReflect.Descriptor instead.
 func (*WatchLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WatchLedgerRequest) GetName() string {
@@ -2588,7 +2588,7 @@ type WatchLedgerResponse struct {
 
 func (x *WatchLedgerResponse) Reset() {
 	*x = WatchLedgerResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
+	mi := &file_accountant_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +2600,7 @@ func (x *WatchLedgerResponse) String() string {
 func (*WatchLedgerResponse) ProtoMessage() {}
 
 func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
+	mi := &file_accountant_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +2613,7 @@ func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLedgerResponse.ProtoReflect.Descriptor instead.
 func (*WatchLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{37}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WatchLedgerResponse) GetLedger() *Ledger {
@@ -2637,7 +2637,7 @@ type GetStatementRequest struct {
 
 func (x *GetStatementRequest) Reset() {
 	*x = GetStatementRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
+	mi := &file_accountant_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2649,7 +2649,7 @@ func (x *GetStatementRequest) String() string {
 func (*GetStatementRequest) ProtoMessage() {}
 
 func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
+	mi := &file_accountant_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2662,7 +2662,7 @@ func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatementRequest.ProtoReflect.Descriptor instead.
 func (*GetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{38}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetStatementRequest) GetName() string {
@@ -2690,7 +2690,7 @@ type GetStatementResponse struct {
 
 func (x *GetStatementResponse) Reset() {
 	*x = GetStatementResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
+	mi := &file_accountant_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2702,7 +2702,7 @@ func (x *GetStatementResponse) String() string {
 func (*GetStatementResponse) ProtoMessage() {}
 
 func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
+	mi := &file_accountant_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2715,7 +2715,7 @@ func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatementResponse.ProtoReflect.Descriptor instead.
 func (*GetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{39}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetStatementResponse) GetStatement() *Statement {
@@ -2777,7 +2777,7 @@ type Statement struct {
 
 func (x *Statement) Reset() {
 	*x = Statement{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
+	mi := &file_accountant_v1_services_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2789,7 +2789,7 @@ func (x *Statement) String() string {
 func (*Statement) ProtoMessage() {}
 
 func (x *Statement) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
+	mi := &file_accountant_v1_services_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2802,7 +2802,7 @@ func (x *Statement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statement.ProtoReflect.Descriptor instead.
 func (*Statement) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{40}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Statement) GetLedger() *Ledger {
@@ -2937,7 +2937,7 @@ type StatementSection struct {
 
 func (x *StatementSection) Reset() {
 	*x = StatementSection{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
+	mi := &file_accountant_v1_services_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2949,7 +2949,7 @@ func (x *StatementSection) String() string {
 func (*StatementSection) ProtoMessage() {}
 
 func (x *StatementSection) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
+	mi := &file_accountant_v1_services_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2962,7 +2962,7 @@ func (x *StatementSection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatementSection.ProtoReflect.Descriptor instead.
 func (*StatementSection) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{41}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *StatementSection) GetTitle() string {
@@ -2994,7 +2994,7 @@ type GroupPrivacy struct {
 
 func (x *GroupPrivacy) Reset() {
 	*x = GroupPrivacy{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
+	mi := &file_accountant_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +3006,7 @@ func (x *GroupPrivacy) String() string {
 func (*GroupPrivacy) ProtoMessage() {}
 
 func (x *GroupPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
+	mi := &file_accountant_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +3019,7 @@ func (x *GroupPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupPrivacy.ProtoReflect.Descriptor instead.
 func (*GroupPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{42}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GroupPrivacy) GetSize() uint64 {
@@ -3056,7 +3056,7 @@ type MechanismCount struct {
 
 func (x *MechanismCount) Reset() {
 	*x = MechanismCount{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
+	mi := &file_accountant_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3068,7 +3068,7 @@ func (x *MechanismCount) String() string {
 func (*MechanismCount) ProtoMessage() {}
 
 func (x *MechanismCount) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
+	mi := &file_accountant_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3081,7 +3081,7 @@ func (x *MechanismCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MechanismCount.ProtoReflect.Descriptor instead.
 func (*MechanismCount) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{43}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *MechanismCount) GetMechanism() *Mechanism {
@@ -3132,7 +3132,7 @@ type StatedPrivacy struct {
 
 func (x *StatedPrivacy) Reset() {
 	*x = StatedPrivacy{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	mi := &file_accountant_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3144,7 +3144,7 @@ func (x *StatedPrivacy) String() string {
 func (*StatedPrivacy) ProtoMessage() {}
 
 func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	mi := &file_accountant_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3157,7 +3157,7 @@ func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatedPrivacy.ProtoReflect.Descriptor instead.
 func (*StatedPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{44}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *StatedPrivacy) GetDelta() float64 {
@@ -3242,7 +3242,7 @@ type BudgetExceeded struct {
 
 func (x *BudgetExceeded) Reset() {
 	*x = BudgetExceeded{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	mi := &file_accountant_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3254,7 +3254,7 @@ func (x *BudgetExceeded) String() string {
 func (*BudgetExceeded) ProtoMessage() {}
 
 func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	mi := &file_accountant_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3267,7 +3267,7 @@ func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{45}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *BudgetExceeded) GetShortfalls() []*BudgetExceeded_Shortfall {
@@ -3317,7 +3317,7 @@ type ReportSetResponse struct {
 
 func (x *ReportSetResponse) Reset() {
 	*x = ReportSetResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
+	mi := &file_accountant_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3329,7 +3329,7 @@ func (x *ReportSetResponse) String() string {
 func (*ReportSetResponse) ProtoMessage() {}
 
 func (x *ReportSetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
+	mi := &file_accountant_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3342,7 +3342,7 @@ func (x *ReportSetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportSetResponse.ProtoReflect.Descriptor instead.
 func (*ReportSetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{46}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ReportSetResponse) GetReceipt() *SetReceipt {
@@ -3400,7 +3400,7 @@ type SetRefusal struct {
 
 func (x *SetRefusal) Reset() {
 	*x = SetRefusal{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
+	mi := &file_accountant_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3412,7 +3412,7 @@ func (x *SetRefusal) String() string {
 func (*SetRefusal) ProtoMessage() {}
 
 func (x *SetRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
+	mi := &file_accountant_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3425,7 +3425,7 @@ func (x *SetRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRefusal.ProtoReflect.Descriptor instead.
 func (*SetRefusal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{47}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SetRefusal) GetMembers() []*SetRefusal_Member {
@@ -3476,7 +3476,7 @@ type ReportStreamRequest struct {
 
 func (x *ReportStreamRequest) Reset() {
 	*x = ReportStreamRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
+	mi := &file_accountant_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3488,7 +3488,7 @@ func (x *ReportStreamRequest) String() string {
 func (*ReportStreamRequest) ProtoMessage() {}
 
 func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
+	mi := &file_accountant_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3501,7 +3501,7 @@ func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{48}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ReportStreamRequest) GetMessage() isReportStreamRequest_Message {
@@ -3612,7 +3612,7 @@ type ReportStreamResponse struct {
 
 func (x *ReportStreamResponse) Reset() {
 	*x = ReportStreamResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
+	mi := &file_accountant_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3624,7 +3624,7 @@ func (x *ReportStreamResponse) String() string {
 func (*ReportStreamResponse) ProtoMessage() {}
 
 func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
+	mi := &file_accountant_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3637,7 +3637,7 @@ func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{49}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ReportStreamResponse) GetMessage() isReportStreamResponse_Message {
@@ -3712,7 +3712,7 @@ type GetWriterRequest struct {
 
 func (x *GetWriterRequest) Reset() {
 	*x = GetWriterRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
+	mi := &file_accountant_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3724,7 +3724,7 @@ func (x *GetWriterRequest) String() string {
 func (*GetWriterRequest) ProtoMessage() {}
 
 func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
+	mi := &file_accountant_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3737,7 +3737,7 @@ func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterRequest.ProtoReflect.Descriptor instead.
 func (*GetWriterRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{50}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GetWriterRequest) GetLedger() string {
@@ -3767,7 +3767,7 @@ type GetWriterResponse struct {
 
 func (x *GetWriterResponse) Reset() {
 	*x = GetWriterResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
+	mi := &file_accountant_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3779,7 +3779,7 @@ func (x *GetWriterResponse) String() string {
 func (*GetWriterResponse) ProtoMessage() {}
 
 func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
+	mi := &file_accountant_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3792,7 +3792,7 @@ func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterResponse.ProtoReflect.Descriptor instead.
 func (*GetWriterResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{51}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetWriterResponse) GetLastSequence() uint64 {
@@ -3837,7 +3837,7 @@ type QueryPrivacyRequest struct {
 
 func (x *QueryPrivacyRequest) Reset() {
 	*x = QueryPrivacyRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[52]
+	mi := &file_accountant_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3849,7 +3849,7 @@ func (x *QueryPrivacyRequest) String() string {
 func (*QueryPrivacyRequest) ProtoMessage() {}
 
 func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[52]
+	mi := &file_accountant_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3862,7 +3862,7 @@ func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{52}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *QueryPrivacyRequest) GetSubject() isQueryPrivacyRequest_Subject {
@@ -3999,7 +3999,7 @@ type QueryPrivacyResponse struct {
 
 func (x *QueryPrivacyResponse) Reset() {
 	*x = QueryPrivacyResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[53]
+	mi := &file_accountant_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4011,7 +4011,7 @@ func (x *QueryPrivacyResponse) String() string {
 func (*QueryPrivacyResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[53]
+	mi := &file_accountant_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4024,7 +4024,7 @@ func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{53}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *QueryPrivacyResponse) GetDelta() float64 {
@@ -4138,7 +4138,7 @@ type QueryPrivacySetRequest struct {
 
 func (x *QueryPrivacySetRequest) Reset() {
 	*x = QueryPrivacySetRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[54]
+	mi := &file_accountant_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4150,7 +4150,7 @@ func (x *QueryPrivacySetRequest) String() string {
 func (*QueryPrivacySetRequest) ProtoMessage() {}
 
 func (x *QueryPrivacySetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[54]
+	mi := &file_accountant_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4163,7 +4163,7 @@ func (x *QueryPrivacySetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacySetRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacySetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{54}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *QueryPrivacySetRequest) GetSet() *LedgerSet {
@@ -4251,7 +4251,7 @@ type QueryPrivacySetResponse struct {
 
 func (x *QueryPrivacySetResponse) Reset() {
 	*x = QueryPrivacySetResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[55]
+	mi := &file_accountant_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4263,7 +4263,7 @@ func (x *QueryPrivacySetResponse) String() string {
 func (*QueryPrivacySetResponse) ProtoMessage() {}
 
 func (x *QueryPrivacySetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[55]
+	mi := &file_accountant_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4276,7 +4276,7 @@ func (x *QueryPrivacySetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacySetResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacySetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{55}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *QueryPrivacySetResponse) GetLedgers() []*LedgerPrivacy {
@@ -4331,7 +4331,7 @@ type LedgerPrivacy struct {
 
 func (x *LedgerPrivacy) Reset() {
 	*x = LedgerPrivacy{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[56]
+	mi := &file_accountant_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4343,7 +4343,7 @@ func (x *LedgerPrivacy) String() string {
 func (*LedgerPrivacy) ProtoMessage() {}
 
 func (x *LedgerPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[56]
+	mi := &file_accountant_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4356,7 +4356,7 @@ func (x *LedgerPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerPrivacy.ProtoReflect.Descriptor instead.
 func (*LedgerPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{56}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *LedgerPrivacy) GetLedger() string {
@@ -4401,7 +4401,7 @@ type AnalysisResult struct {
 
 func (x *AnalysisResult) Reset() {
 	*x = AnalysisResult{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[57]
+	mi := &file_accountant_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4413,7 +4413,7 @@ func (x *AnalysisResult) String() string {
 func (*AnalysisResult) ProtoMessage() {}
 
 func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[57]
+	mi := &file_accountant_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4426,7 +4426,7 @@ func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnalysisResult.ProtoReflect.Descriptor instead.
 func (*AnalysisResult) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{57}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *AnalysisResult) GetAnalysis() string {
@@ -4502,7 +4502,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[58]
+	mi := &file_accountant_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4514,7 +4514,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[58]
+	mi := &file_accountant_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4527,7 +4527,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{58}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListEntriesRequest) GetLedger() string {
@@ -4616,7 +4616,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[59]
+	mi := &file_accountant_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4628,7 +4628,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[59]
+	mi := &file_accountant_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4641,7 +4641,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{59}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -4676,7 +4676,7 @@ type ListRefusalsRequest struct {
 
 func (x *ListRefusalsRequest) Reset() {
 	*x = ListRefusalsRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[60]
+	mi := &file_accountant_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4688,7 +4688,7 @@ func (x *ListRefusalsRequest) String() string {
 func (*ListRefusalsRequest) ProtoMessage() {}
 
 func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[60]
+	mi := &file_accountant_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4701,7 +4701,7 @@ func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRefusalsRequest.ProtoReflect.Descriptor instead.
 func (*ListRefusalsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{60}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ListRefusalsRequest) GetLedger() string {
@@ -4735,7 +4735,7 @@ type ListRefusalsResponse struct {
 
 func (x *ListRefusalsResponse) Reset() {
 	*x = ListRefusalsResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[61]
+	mi := &file_accountant_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4747,7 +4747,7 @@ func (x *ListRefusalsResponse) String() string {
 func (*ListRefusalsResponse) ProtoMessage() {}
 
 func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[61]
+	mi := &file_accountant_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4760,7 +4760,7 @@ func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRefusalsResponse.ProtoReflect.Descriptor instead.
 func (*ListRefusalsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{61}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListRefusalsResponse) GetCount() uint64 {
@@ -4826,7 +4826,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[62]
+	mi := &file_accountant_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4838,7 +4838,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[62]
+	mi := &file_accountant_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4851,7 +4851,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{62}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Refusal) GetTime() *timestamppb.Timestamp {
@@ -4939,7 +4939,7 @@ type CreateDatasetRequest struct {
 
 func (x *CreateDatasetRequest) Reset() {
 	*x = CreateDatasetRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[63]
+	mi := &file_accountant_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4951,7 +4951,7 @@ func (x *CreateDatasetRequest) String() string {
 func (*CreateDatasetRequest) ProtoMessage() {}
 
 func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[63]
+	mi := &file_accountant_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4964,7 +4964,7 @@ func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetRequest.ProtoReflect.Descriptor instead.
 func (*CreateDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{63}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *CreateDatasetRequest) GetSpec() *DatasetSpec {
@@ -5013,7 +5013,7 @@ type CreateDatasetResponse struct {
 
 func (x *CreateDatasetResponse) Reset() {
 	*x = CreateDatasetResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[64]
+	mi := &file_accountant_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5025,7 +5025,7 @@ func (x *CreateDatasetResponse) String() string {
 func (*CreateDatasetResponse) ProtoMessage() {}
 
 func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[64]
+	mi := &file_accountant_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5038,7 +5038,7 @@ func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetResponse.ProtoReflect.Descriptor instead.
 func (*CreateDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{64}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *CreateDatasetResponse) GetDataset() *Dataset {
@@ -5080,7 +5080,7 @@ type GetDatasetRequest struct {
 
 func (x *GetDatasetRequest) Reset() {
 	*x = GetDatasetRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[65]
+	mi := &file_accountant_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5092,7 +5092,7 @@ func (x *GetDatasetRequest) String() string {
 func (*GetDatasetRequest) ProtoMessage() {}
 
 func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[65]
+	mi := &file_accountant_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5105,7 +5105,7 @@ func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{65}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *GetDatasetRequest) GetId() string {
@@ -5126,7 +5126,7 @@ type GetDatasetResponse struct {
 
 func (x *GetDatasetResponse) Reset() {
 	*x = GetDatasetResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[66]
+	mi := &file_accountant_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5138,7 +5138,7 @@ func (x *GetDatasetResponse) String() string {
 func (*GetDatasetResponse) ProtoMessage() {}
 
 func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[66]
+	mi := &file_accountant_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5151,7 +5151,7 @@ func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{66}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *GetDatasetResponse) GetDataset() *Dataset {
@@ -5174,7 +5174,7 @@ type ListDatasetsRequest struct {
 
 func (x *ListDatasetsRequest) Reset() {
 	*x = ListDatasetsRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[67]
+	mi := &file_accountant_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5186,7 +5186,7 @@ func (x *ListDatasetsRequest) String() string {
 func (*ListDatasetsRequest) ProtoMessage() {}
 
 func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[67]
+	mi := &file_accountant_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5199,7 +5199,7 @@ func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsRequest.ProtoReflect.Descriptor instead.
 func (*ListDatasetsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{67}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ListDatasetsRequest) GetPageSize() uint32 {
@@ -5230,7 +5230,7 @@ type ListDatasetsResponse struct {
 
 func (x *ListDatasetsResponse) Reset() {
 	*x = ListDatasetsResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[68]
+	mi := &file_accountant_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5242,7 +5242,7 @@ func (x *ListDatasetsResponse) String() string {
 func (*ListDatasetsResponse) ProtoMessage() {}
 
 func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[68]
+	mi := &file_accountant_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5255,7 +5255,7 @@ func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsResponse.ProtoReflect.Descriptor instead.
 func (*ListDatasetsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{68}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListDatasetsResponse) GetDatasets() []*Dataset {
@@ -5289,7 +5289,7 @@ type AmendDatasetRequest struct {
 
 func (x *AmendDatasetRequest) Reset() {
 	*x = AmendDatasetRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[69]
+	mi := &file_accountant_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5301,7 +5301,7 @@ func (x *AmendDatasetRequest) String() string {
 func (*AmendDatasetRequest) ProtoMessage() {}
 
 func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[69]
+	mi := &file_accountant_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5314,7 +5314,7 @@ func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDatasetRequest.ProtoReflect.Descriptor instead.
 func (*AmendDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{69}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *AmendDatasetRequest) GetId() string {
@@ -5358,7 +5358,7 @@ type AmendDatasetResponse struct {
 
 func (x *AmendDatasetResponse) Reset() {
 	*x = AmendDatasetResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[70]
+	mi := &file_accountant_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5370,7 +5370,7 @@ func (x *AmendDatasetResponse) String() string {
 func (*AmendDatasetResponse) ProtoMessage() {}
 
 func (x *AmendDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[70]
+	mi := &file_accountant_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5383,7 +5383,7 @@ func (x *AmendDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDatasetResponse.ProtoReflect.Descriptor instead.
 func (*AmendDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{70}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *AmendDatasetResponse) GetReceipt() *Receipt {
@@ -5413,7 +5413,7 @@ type GetDatasetStatementRequest struct {
 
 func (x *GetDatasetStatementRequest) Reset() {
 	*x = GetDatasetStatementRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[71]
+	mi := &file_accountant_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5425,7 +5425,7 @@ func (x *GetDatasetStatementRequest) String() string {
 func (*GetDatasetStatementRequest) ProtoMessage() {}
 
 func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[71]
+	mi := &file_accountant_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5438,7 +5438,7 @@ func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetStatementRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{71}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *GetDatasetStatementRequest) GetId() string {
@@ -5470,7 +5470,7 @@ type GetDatasetStatementResponse struct {
 
 func (x *GetDatasetStatementResponse) Reset() {
 	*x = GetDatasetStatementResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[72]
+	mi := &file_accountant_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5482,7 +5482,7 @@ func (x *GetDatasetStatementResponse) String() string {
 func (*GetDatasetStatementResponse) ProtoMessage() {}
 
 func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[72]
+	mi := &file_accountant_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5495,7 +5495,7 @@ func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetStatementResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{72}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *GetDatasetStatementResponse) GetDataset() *Dataset {
@@ -5540,7 +5540,7 @@ type BudgetExceeded_Shortfall struct {
 
 func (x *BudgetExceeded_Shortfall) Reset() {
 	*x = BudgetExceeded_Shortfall{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[73]
+	mi := &file_accountant_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5552,7 +5552,7 @@ func (x *BudgetExceeded_Shortfall) String() string {
 func (*BudgetExceeded_Shortfall) ProtoMessage() {}
 
 func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[73]
+	mi := &file_accountant_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5565,7 +5565,7 @@ func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Shortfall.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Shortfall) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{45, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45, 0}
 }
 
 func (x *BudgetExceeded_Shortfall) GetBudget() uint32 {
@@ -5625,7 +5625,7 @@ type BudgetExceeded_PlanLine struct {
 
 func (x *BudgetExceeded_PlanLine) Reset() {
 	*x = BudgetExceeded_PlanLine{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[74]
+	mi := &file_accountant_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5637,7 +5637,7 @@ func (x *BudgetExceeded_PlanLine) String() string {
 func (*BudgetExceeded_PlanLine) ProtoMessage() {}
 
 func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[74]
+	mi := &file_accountant_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5650,7 +5650,7 @@ func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_PlanLine.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_PlanLine) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{45, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45, 1}
 }
 
 func (x *BudgetExceeded_PlanLine) GetMechanism() *Mechanism {
@@ -5689,7 +5689,7 @@ type BudgetExceeded_Difference struct {
 
 func (x *BudgetExceeded_Difference) Reset() {
 	*x = BudgetExceeded_Difference{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[75]
+	mi := &file_accountant_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5701,7 +5701,7 @@ func (x *BudgetExceeded_Difference) String() string {
 func (*BudgetExceeded_Difference) ProtoMessage() {}
 
 func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[75]
+	mi := &file_accountant_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5714,7 +5714,7 @@ func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Difference.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Difference) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{45, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45, 2}
 }
 
 func (x *BudgetExceeded_Difference) GetField() string {
@@ -5753,7 +5753,7 @@ type BudgetExceeded_Unplanned struct {
 
 func (x *BudgetExceeded_Unplanned) Reset() {
 	*x = BudgetExceeded_Unplanned{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[76]
+	mi := &file_accountant_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5765,7 +5765,7 @@ func (x *BudgetExceeded_Unplanned) String() string {
 func (*BudgetExceeded_Unplanned) ProtoMessage() {}
 
 func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[76]
+	mi := &file_accountant_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5778,7 +5778,7 @@ func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Unplanned.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Unplanned) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{45, 3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45, 3}
 }
 
 func (x *BudgetExceeded_Unplanned) GetMechanism() *Mechanism {
@@ -5820,7 +5820,7 @@ type SetRefusal_Member struct {
 
 func (x *SetRefusal_Member) Reset() {
 	*x = SetRefusal_Member{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[77]
+	mi := &file_accountant_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5832,7 +5832,7 @@ func (x *SetRefusal_Member) String() string {
 func (*SetRefusal_Member) ProtoMessage() {}
 
 func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[77]
+	mi := &file_accountant_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5845,7 +5845,7 @@ func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRefusal_Member.ProtoReflect.Descriptor instead.
 func (*SetRefusal_Member) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{47, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47, 0}
 }
 
 func (x *SetRefusal_Member) GetLedger() string {
@@ -5894,7 +5894,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[78]
+	mi := &file_accountant_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5906,7 +5906,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[78]
+	mi := &file_accountant_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5919,7 +5919,7 @@ func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest_Open.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_Open) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{48, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48, 0}
 }
 
 func (x *ReportStreamRequest_Open) GetLedger() string {
@@ -5956,7 +5956,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[79]
+	mi := &file_accountant_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5968,7 +5968,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[79]
+	mi := &file_accountant_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5981,7 +5981,7 @@ func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCharge.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCharge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{48, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48, 1}
 }
 
 func (x *ReportStreamRequest_SequencedCharge) GetSequence() uint64 {
@@ -6011,7 +6011,7 @@ type ReportStreamRequest_SequencedReserve struct {
 
 func (x *ReportStreamRequest_SequencedReserve) Reset() {
 	*x = ReportStreamRequest_SequencedReserve{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[80]
+	mi := &file_accountant_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6023,7 +6023,7 @@ func (x *ReportStreamRequest_SequencedReserve) String() string {
 func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[80]
+	mi := &file_accountant_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6036,7 +6036,7 @@ func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedReserve.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedReserve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{48, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48, 2}
 }
 
 func (x *ReportStreamRequest_SequencedReserve) GetSequence() uint64 {
@@ -6066,7 +6066,7 @@ type ReportStreamRequest_SequencedCommit struct {
 
 func (x *ReportStreamRequest_SequencedCommit) Reset() {
 	*x = ReportStreamRequest_SequencedCommit{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[81]
+	mi := &file_accountant_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6078,7 +6078,7 @@ func (x *ReportStreamRequest_SequencedCommit) String() string {
 func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[81]
+	mi := &file_accountant_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6091,7 +6091,7 @@ func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCommit.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCommit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{48, 3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48, 3}
 }
 
 func (x *ReportStreamRequest_SequencedCommit) GetSequence() uint64 {
@@ -6121,7 +6121,7 @@ type ReportStreamRequest_SequencedRelease struct {
 
 func (x *ReportStreamRequest_SequencedRelease) Reset() {
 	*x = ReportStreamRequest_SequencedRelease{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[82]
+	mi := &file_accountant_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6133,7 +6133,7 @@ func (x *ReportStreamRequest_SequencedRelease) String() string {
 func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[82]
+	mi := &file_accountant_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6146,7 +6146,7 @@ func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedRelease.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedRelease) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{48, 4}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48, 4}
 }
 
 func (x *ReportStreamRequest_SequencedRelease) GetSequence() uint64 {
@@ -6174,7 +6174,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[83]
+	mi := &file_accountant_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6186,7 +6186,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[83]
+	mi := &file_accountant_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6199,7 +6199,7 @@ func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Opened.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Opened) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{49, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49, 0}
 }
 
 func (x *ReportStreamResponse_Opened) GetLastSequence() uint64 {
@@ -6222,7 +6222,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[84]
+	mi := &file_accountant_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6234,7 +6234,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[84]
+	mi := &file_accountant_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6247,7 +6247,7 @@ func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ReportStreamResponse_Acknowledged.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Acknowledged) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{49, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49, 1}
 }
 
 func (x *ReportStreamResponse_Acknowledged) GetThrough() uint64 {
@@ -6282,7 +6282,7 @@ type ReportStreamResponse_Rejected struct {
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[85]
+	mi := &file_accountant_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6294,7 +6294,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[85]
+	mi := &file_accountant_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6307,7 +6307,7 @@ func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Rejected.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Rejected) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{49, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49, 2}
 }
 
 func (x *ReportStreamResponse_Rejected) GetSequence() uint64 {
@@ -6338,11 +6338,11 @@ func (x *ReportStreamResponse_Rejected) GetBudgetExceeded() *BudgetExceeded {
 	return nil
 }
 
-var File_accountant_v1_accountant_service_proto protoreflect.FileDescriptor
+var File_accountant_v1_services_proto protoreflect.FileDescriptor
 
-const file_accountant_v1_accountant_service_proto_rawDesc = "" +
+const file_accountant_v1_services_proto_rawDesc = "" +
 	"\n" +
-	"&accountant/v1/accountant_service.proto\x12\raccountant.v1\x1a\x19accountant/v1/audit.proto\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1baccountant/v1/dataset.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1caccountant/v1/overview.proto\x1a\x17accountant/v1/set.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"D\n" +
+	"\x1caccountant/v1/services.proto\x12\raccountant.v1\x1a\x19accountant/v1/audit.proto\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1baccountant/v1/dataset.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1baccountant/v1/options.proto\x1a\x1caccountant/v1/overview.proto\x1a\x17accountant/v1/set.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"D\n" +
 	"\x13CreateLedgerRequest\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\"_\n" +
 	"\x14CreateLedgerResponse\x12-\n" +
@@ -6810,70 +6810,78 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x1bGetDatasetStatementResponse\x120\n" +
 	"\adataset\x18\x01 \x01(\v2\x16.accountant.v1.DatasetR\adataset\x126\n" +
 	"\tstatement\x18\x02 \x01(\v2\x18.accountant.v1.StatementR\tstatement\x126\n" +
-	"\aledgers\x18\x03 \x03(\v2\x1c.accountant.v1.DatasetLedgerR\aledgers2\xfa\x1c\n" +
-	"\x11AccountantService\x12W\n" +
-	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\x12N\n" +
-	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\x12T\n" +
-	"\vListLedgers\x12!.accountant.v1.ListLedgersRequest\x1a\".accountant.v1.ListLedgersResponse\x12T\n" +
-	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\".accountant.v1.CloseLedgerResponse\x12E\n" +
-	"\x06Report\x12\x1c.accountant.v1.ReportRequest\x1a\x1d.accountant.v1.ReportResponse\x12[\n" +
-	"\fReportStream\x12\".accountant.v1.ReportStreamRequest\x1a#.accountant.v1.ReportStreamResponse(\x010\x01\x12H\n" +
-	"\aReserve\x12\x1d.accountant.v1.ReserveRequest\x1a\x1e.accountant.v1.ReserveResponse\x12E\n" +
-	"\x06Commit\x12\x1c.accountant.v1.CommitRequest\x1a\x1d.accountant.v1.CommitResponse\x12H\n" +
-	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1e.accountant.v1.ReleaseResponse\x12N\n" +
-	"\tReportSet\x12\x1f.accountant.v1.ReportSetRequest\x1a .accountant.v1.ReportSetResponse\x12Q\n" +
+	"\aledgers\x18\x03 \x03(\v2\x1c.accountant.v1.DatasetLedgerR\aledgers2\x81\x06\n" +
+	"\aLedgers\x12a\n" +
+	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x03\x12[\n" +
+	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x01\x12a\n" +
+	"\vListLedgers\x12!.accountant.v1.ListLedgersRequest\x1a\".accountant.v1.ListLedgersResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x04\x90\x02\x01\x12c\n" +
+	"\vWatchLedger\x12!.accountant.v1.WatchLedgerRequest\x1a\".accountant.v1.WatchLedgerResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x010\x01\x12P\n" +
+	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.RaiseResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12\\\n" +
+	"\tReconcile\x12\x1f.accountant.v1.ReconcileRequest\x1a .accountant.v1.ReconcileResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12^\n" +
+	"\vAcknowledge\x12!.accountant.v1.AcknowledgeRequest\x1a\".accountant.v1.AcknowledgeResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x01\x12^\n" +
+	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\".accountant.v1.CloseLedgerResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x012\xfc\b\n" +
+	"\aCharges\x12O\n" +
+	"\x06Report\x12\x1c.accountant.v1.ReportRequest\x1a\x1d.accountant.v1.ReportResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12e\n" +
+	"\fReportStream\x12\".accountant.v1.ReportStreamRequest\x1a#.accountant.v1.ReportStreamResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01(\x010\x01\x12R\n" +
+	"\aReserve\x12\x1d.accountant.v1.ReserveRequest\x1a\x1e.accountant.v1.ReserveResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12O\n" +
+	"\x06Commit\x12\x1c.accountant.v1.CommitRequest\x1a\x1d.accountant.v1.CommitResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12R\n" +
+	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1e.accountant.v1.ReleaseResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12X\n" +
+	"\tReportSet\x12\x1f.accountant.v1.ReportSetRequest\x1a .accountant.v1.ReportSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12[\n" +
 	"\n" +
-	"ReserveSet\x12 .accountant.v1.ReserveSetRequest\x1a!.accountant.v1.ReserveSetResponse\x12N\n" +
-	"\tCommitSet\x12\x1f.accountant.v1.CommitSetRequest\x1a .accountant.v1.CommitSetResponse\x12Q\n" +
+	"ReserveSet\x12 .accountant.v1.ReserveSetRequest\x1a!.accountant.v1.ReserveSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12X\n" +
+	"\tCommitSet\x12\x1f.accountant.v1.CommitSetRequest\x1a .accountant.v1.CommitSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12[\n" +
 	"\n" +
-	"ReleaseSet\x12 .accountant.v1.ReleaseSetRequest\x1a!.accountant.v1.ReleaseSetResponse\x12E\n" +
-	"\x06Expire\x12\x1c.accountant.v1.ExpireRequest\x1a\x1d.accountant.v1.ExpireResponse\x12?\n" +
-	"\x04Free\x12\x1a.accountant.v1.FreeRequest\x1a\x1b.accountant.v1.FreeResponse\x12E\n" +
-	"\x06Refund\x12\x1c.accountant.v1.RefundRequest\x1a\x1d.accountant.v1.RefundResponse\x12B\n" +
-	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.RaiseResponse\x12N\n" +
-	"\tReconcile\x12\x1f.accountant.v1.ReconcileRequest\x1a .accountant.v1.ReconcileResponse\x12T\n" +
-	"\vAcknowledge\x12!.accountant.v1.AcknowledgeRequest\x1a\".accountant.v1.AcknowledgeResponse\x12H\n" +
-	"\aPropose\x12\x1d.accountant.v1.ProposeRequest\x1a\x1e.accountant.v1.ProposeResponse\x12H\n" +
-	"\aApprove\x12\x1d.accountant.v1.ApproveRequest\x1a\x1e.accountant.v1.ApproveResponse\x12K\n" +
-	"\bWithdraw\x12\x1e.accountant.v1.WithdrawRequest\x1a\x1f.accountant.v1.WithdrawResponse\x12V\n" +
-	"\vWatchLedger\x12!.accountant.v1.WatchLedgerRequest\x1a\".accountant.v1.WatchLedgerResponse0\x01\x12W\n" +
-	"\fGetStatement\x12\".accountant.v1.GetStatementRequest\x1a#.accountant.v1.GetStatementResponse\x12N\n" +
-	"\tGetWriter\x12\x1f.accountant.v1.GetWriterRequest\x1a .accountant.v1.GetWriterResponse\x12W\n" +
-	"\fQueryPrivacy\x12\".accountant.v1.QueryPrivacyRequest\x1a#.accountant.v1.QueryPrivacyResponse\x12`\n" +
-	"\x0fQueryPrivacySet\x12%.accountant.v1.QueryPrivacySetRequest\x1a&.accountant.v1.QueryPrivacySetResponse\x12f\n" +
-	"\x11QueryPrivacyCurve\x12'.accountant.v1.QueryPrivacyCurveRequest\x1a(.accountant.v1.QueryPrivacyCurveResponse\x12N\n" +
-	"\tCalibrate\x12\x1f.accountant.v1.CalibrateRequest\x1a .accountant.v1.CalibrateResponse\x12Z\n" +
-	"\rQueryOverview\x12#.accountant.v1.QueryOverviewRequest\x1a$.accountant.v1.QueryOverviewResponse\x12W\n" +
-	"\fQueryHistory\x12\".accountant.v1.QueryHistoryRequest\x1a#.accountant.v1.QueryHistoryResponse\x12Z\n" +
-	"\rQuerySpending\x12#.accountant.v1.QuerySpendingRequest\x1a$.accountant.v1.QuerySpendingResponse\x12Z\n" +
-	"\rQueryForecast\x12#.accountant.v1.QueryForecastRequest\x1a$.accountant.v1.QueryForecastResponse\x12T\n" +
-	"\vListEntries\x12!.accountant.v1.ListEntriesRequest\x1a\".accountant.v1.ListEntriesResponse\x12W\n" +
-	"\fListRefusals\x12\".accountant.v1.ListRefusalsRequest\x1a#.accountant.v1.ListRefusalsResponse\x12Z\n" +
-	"\rGetSignedHead\x12#.accountant.v1.GetSignedHeadRequest\x1a$.accountant.v1.GetSignedHeadResponse\x12]\n" +
-	"\x0eGetStoreStatus\x12$.accountant.v1.GetStoreStatusRequest\x1a%.accountant.v1.GetStoreStatusResponse\x12N\n" +
-	"\tGetAccess\x12\x1f.accountant.v1.GetAccessRequest\x1a .accountant.v1.GetAccessResponse\x12Z\n" +
-	"\rCreateDataset\x12#.accountant.v1.CreateDatasetRequest\x1a$.accountant.v1.CreateDatasetResponse\x12Q\n" +
+	"ReleaseSet\x12 .accountant.v1.ReleaseSetRequest\x1a!.accountant.v1.ReleaseSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12Q\n" +
+	"\x06Expire\x12\x1c.accountant.v1.ExpireRequest\x1a\x1d.accountant.v1.ExpireResponse\"\n" +
+	"\xa2\xbb\x18\x06\b\x03\x10\x01 \x01\x12M\n" +
+	"\x04Free\x12\x1a.accountant.v1.FreeRequest\x1a\x1b.accountant.v1.FreeResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12S\n" +
+	"\x06Refund\x12\x1c.accountant.v1.RefundRequest\x1a\x1d.accountant.v1.RefundResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12[\n" +
+	"\tGetWriter\x12\x1f.accountant.v1.GetWriterRequest\x1a .accountant.v1.GetWriterResponse\"\v\xa2\xbb\x18\x04\b\x02\x10\x01\x90\x02\x012\xb9\a\n" +
+	"\tQuestions\x12d\n" +
+	"\fQueryPrivacy\x12\".accountant.v1.QueryPrivacyRequest\x1a#.accountant.v1.QueryPrivacyResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x02\x90\x02\x01\x12m\n" +
+	"\x0fQueryPrivacySet\x12%.accountant.v1.QueryPrivacySetRequest\x1a&.accountant.v1.QueryPrivacySetResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x02\x90\x02\x01\x12s\n" +
+	"\x11QueryPrivacyCurve\x12'.accountant.v1.QueryPrivacyCurveRequest\x1a(.accountant.v1.QueryPrivacyCurveResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x02\x90\x02\x01\x12[\n" +
+	"\tCalibrate\x12\x1f.accountant.v1.CalibrateRequest\x1a .accountant.v1.CalibrateResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x02\x90\x02\x01\x12g\n" +
+	"\rQueryOverview\x12#.accountant.v1.QueryOverviewRequest\x1a$.accountant.v1.QueryOverviewResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x04\x90\x02\x01\x12d\n" +
+	"\fQueryHistory\x12\".accountant.v1.QueryHistoryRequest\x1a#.accountant.v1.QueryHistoryResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x01\x12g\n" +
+	"\rQuerySpending\x12#.accountant.v1.QuerySpendingRequest\x1a$.accountant.v1.QuerySpendingResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12g\n" +
+	"\rQueryForecast\x12#.accountant.v1.QueryForecastRequest\x1a$.accountant.v1.QueryForecastResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x01\x12d\n" +
+	"\fGetStatement\x12\".accountant.v1.GetStatementRequest\x1a#.accountant.v1.GetStatementResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x012\x9c\x04\n" +
+	"\bDatasets\x12h\n" +
+	"\rCreateDataset\x12#.accountant.v1.CreateDatasetRequest\x1a$.accountant.v1.CreateDatasetResponse\"\f\xa2\xbb\x18\b\b\x04\x10\a\x18\x03 \x01\x12^\n" +
 	"\n" +
-	"GetDataset\x12 .accountant.v1.GetDatasetRequest\x1a!.accountant.v1.GetDatasetResponse\x12W\n" +
-	"\fListDatasets\x12\".accountant.v1.ListDatasetsRequest\x1a#.accountant.v1.ListDatasetsResponse\x12W\n" +
-	"\fAmendDataset\x12\".accountant.v1.AmendDatasetRequest\x1a#.accountant.v1.AmendDatasetResponse\x12l\n" +
-	"\x13GetDatasetStatement\x12).accountant.v1.GetDatasetStatementRequest\x1a*.accountant.v1.GetDatasetStatementResponse\x12G\n" +
-	"\x06Backup\x12\x1c.accountant.v1.BackupRequest\x1a\x1d.accountant.v1.BackupResponse0\x01BCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
+	"GetDataset\x12 .accountant.v1.GetDatasetRequest\x1a!.accountant.v1.GetDatasetResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x05\x90\x02\x01\x12d\n" +
+	"\fListDatasets\x12\".accountant.v1.ListDatasetsRequest\x1a#.accountant.v1.ListDatasetsResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x04\x90\x02\x01\x12e\n" +
+	"\fAmendDataset\x12\".accountant.v1.AmendDatasetRequest\x1a#.accountant.v1.AmendDatasetResponse\"\f\xa2\xbb\x18\b\b\x04\x10\a\x18\x03 \x01\x12y\n" +
+	"\x13GetDatasetStatement\x12).accountant.v1.GetDatasetStatementRequest\x1a*.accountant.v1.GetDatasetStatementResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x06\x90\x02\x012\xb9\x02\n" +
+	"\x05Audit\x12a\n" +
+	"\vListEntries\x12!.accountant.v1.ListEntriesRequest\x1a\".accountant.v1.ListEntriesResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12d\n" +
+	"\fListRefusals\x12\".accountant.v1.ListRefusalsRequest\x1a#.accountant.v1.ListRefusalsResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12g\n" +
+	"\rGetSignedHead\x12#.accountant.v1.GetSignedHeadRequest\x1a$.accountant.v1.GetSignedHeadResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x012\xae\x04\n" +
+	"\x05Admin\x12V\n" +
+	"\aPropose\x12\x1d.accountant.v1.ProposeRequest\x1a\x1e.accountant.v1.ProposeResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x02 \x01\x12V\n" +
+	"\aApprove\x12\x1d.accountant.v1.ApproveRequest\x1a\x1e.accountant.v1.ApproveResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x02 \x01\x12W\n" +
+	"\bWithdraw\x12\x1e.accountant.v1.WithdrawRequest\x1a\x1f.accountant.v1.WithdrawResponse\"\n" +
+	"\xa2\xbb\x18\x06\b\x04\x10\x01 \x01\x12[\n" +
+	"\tGetAccess\x12\x1f.accountant.v1.GetAccessRequest\x1a .accountant.v1.GetAccessResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\b\x90\x02\x01\x12j\n" +
+	"\x0eGetStoreStatus\x12$.accountant.v1.GetStoreStatusRequest\x1a%.accountant.v1.GetStoreStatusResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\a\x90\x02\x01\x12S\n" +
+	"\x06Backup\x12\x1c.accountant.v1.BackupRequest\x1a\x1d.accountant.v1.BackupResponse\"\n" +
+	"\xa2\xbb\x18\x06\b\x06\x10\a \x010\x01BCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 
 var (
-	file_accountant_v1_accountant_service_proto_rawDescOnce sync.Once
-	file_accountant_v1_accountant_service_proto_rawDescData []byte
+	file_accountant_v1_services_proto_rawDescOnce sync.Once
+	file_accountant_v1_services_proto_rawDescData []byte
 )
 
-func file_accountant_v1_accountant_service_proto_rawDescGZIP() []byte {
-	file_accountant_v1_accountant_service_proto_rawDescOnce.Do(func() {
-		file_accountant_v1_accountant_service_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_accountant_v1_accountant_service_proto_rawDesc), len(file_accountant_v1_accountant_service_proto_rawDesc)))
+func file_accountant_v1_services_proto_rawDescGZIP() []byte {
+	file_accountant_v1_services_proto_rawDescOnce.Do(func() {
+		file_accountant_v1_services_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_accountant_v1_services_proto_rawDesc), len(file_accountant_v1_services_proto_rawDesc)))
 	})
-	return file_accountant_v1_accountant_service_proto_rawDescData
+	return file_accountant_v1_services_proto_rawDescData
 }
 
-var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
-var file_accountant_v1_accountant_service_proto_goTypes = []any{
+var file_accountant_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
+var file_accountant_v1_services_proto_goTypes = []any{
 	(*CreateLedgerRequest)(nil),                  // 0: accountant.v1.CreateLedgerRequest
 	(*CreateLedgerResponse)(nil),                 // 1: accountant.v1.CreateLedgerResponse
 	(*GetLedgerRequest)(nil),                     // 2: accountant.v1.GetLedgerRequest
@@ -7014,7 +7022,7 @@ var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*GetStoreStatusResponse)(nil),               // 137: accountant.v1.GetStoreStatusResponse
 	(*BackupResponse)(nil),                       // 138: accountant.v1.BackupResponse
 }
-var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
+var file_accountant_v1_services_proto_depIdxs = []int32{
 	87,  // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
 	88,  // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
 	88,  // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
@@ -7124,94 +7132,94 @@ var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
 	94,  // 106: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
 	89,  // 107: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
 	45,  // 108: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	0,   // 109: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	2,   // 110: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	4,   // 111: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	6,   // 112: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	8,   // 113: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
-	48,  // 114: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10,  // 115: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
-	12,  // 116: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
-	14,  // 117: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
-	114, // 118: accountant.v1.AccountantService.ReportSet:input_type -> accountant.v1.ReportSetRequest
-	115, // 119: accountant.v1.AccountantService.ReserveSet:input_type -> accountant.v1.ReserveSetRequest
-	116, // 120: accountant.v1.AccountantService.CommitSet:input_type -> accountant.v1.CommitSetRequest
-	117, // 121: accountant.v1.AccountantService.ReleaseSet:input_type -> accountant.v1.ReleaseSetRequest
-	16,  // 122: accountant.v1.AccountantService.Expire:input_type -> accountant.v1.ExpireRequest
-	18,  // 123: accountant.v1.AccountantService.Free:input_type -> accountant.v1.FreeRequest
-	20,  // 124: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
-	22,  // 125: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
-	24,  // 126: accountant.v1.AccountantService.Reconcile:input_type -> accountant.v1.ReconcileRequest
-	26,  // 127: accountant.v1.AccountantService.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
-	28,  // 128: accountant.v1.AccountantService.Propose:input_type -> accountant.v1.ProposeRequest
-	30,  // 129: accountant.v1.AccountantService.Approve:input_type -> accountant.v1.ApproveRequest
-	32,  // 130: accountant.v1.AccountantService.Withdraw:input_type -> accountant.v1.WithdrawRequest
-	36,  // 131: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	38,  // 132: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	50,  // 133: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	52,  // 134: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	54,  // 135: accountant.v1.AccountantService.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
-	118, // 136: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	119, // 137: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	120, // 138: accountant.v1.AccountantService.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
-	121, // 139: accountant.v1.AccountantService.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
-	122, // 140: accountant.v1.AccountantService.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
-	123, // 141: accountant.v1.AccountantService.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
-	58,  // 142: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	60,  // 143: accountant.v1.AccountantService.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
-	124, // 144: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	125, // 145: accountant.v1.AccountantService.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
-	34,  // 146: accountant.v1.AccountantService.GetAccess:input_type -> accountant.v1.GetAccessRequest
-	63,  // 147: accountant.v1.AccountantService.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
-	65,  // 148: accountant.v1.AccountantService.GetDataset:input_type -> accountant.v1.GetDatasetRequest
-	67,  // 149: accountant.v1.AccountantService.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
-	69,  // 150: accountant.v1.AccountantService.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
-	71,  // 151: accountant.v1.AccountantService.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
-	126, // 152: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
-	1,   // 153: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,   // 154: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,   // 155: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,   // 156: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,   // 157: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	49,  // 158: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	11,  // 159: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
-	13,  // 160: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
-	15,  // 161: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
-	46,  // 162: accountant.v1.AccountantService.ReportSet:output_type -> accountant.v1.ReportSetResponse
-	127, // 163: accountant.v1.AccountantService.ReserveSet:output_type -> accountant.v1.ReserveSetResponse
-	128, // 164: accountant.v1.AccountantService.CommitSet:output_type -> accountant.v1.CommitSetResponse
-	129, // 165: accountant.v1.AccountantService.ReleaseSet:output_type -> accountant.v1.ReleaseSetResponse
-	17,  // 166: accountant.v1.AccountantService.Expire:output_type -> accountant.v1.ExpireResponse
-	19,  // 167: accountant.v1.AccountantService.Free:output_type -> accountant.v1.FreeResponse
-	21,  // 168: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
-	23,  // 169: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
-	25,  // 170: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
-	27,  // 171: accountant.v1.AccountantService.Acknowledge:output_type -> accountant.v1.AcknowledgeResponse
-	29,  // 172: accountant.v1.AccountantService.Propose:output_type -> accountant.v1.ProposeResponse
-	31,  // 173: accountant.v1.AccountantService.Approve:output_type -> accountant.v1.ApproveResponse
-	33,  // 174: accountant.v1.AccountantService.Withdraw:output_type -> accountant.v1.WithdrawResponse
-	37,  // 175: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	39,  // 176: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	51,  // 177: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	53,  // 178: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	55,  // 179: accountant.v1.AccountantService.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
-	130, // 180: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	131, // 181: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	132, // 182: accountant.v1.AccountantService.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
-	133, // 183: accountant.v1.AccountantService.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
-	134, // 184: accountant.v1.AccountantService.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
-	135, // 185: accountant.v1.AccountantService.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
-	59,  // 186: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	61,  // 187: accountant.v1.AccountantService.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
-	136, // 188: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	137, // 189: accountant.v1.AccountantService.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
-	35,  // 190: accountant.v1.AccountantService.GetAccess:output_type -> accountant.v1.GetAccessResponse
-	64,  // 191: accountant.v1.AccountantService.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
-	66,  // 192: accountant.v1.AccountantService.GetDataset:output_type -> accountant.v1.GetDatasetResponse
-	68,  // 193: accountant.v1.AccountantService.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
-	70,  // 194: accountant.v1.AccountantService.AmendDataset:output_type -> accountant.v1.AmendDatasetResponse
-	72,  // 195: accountant.v1.AccountantService.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
-	138, // 196: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
+	0,   // 109: accountant.v1.Ledgers.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	2,   // 110: accountant.v1.Ledgers.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	4,   // 111: accountant.v1.Ledgers.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	36,  // 112: accountant.v1.Ledgers.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	22,  // 113: accountant.v1.Ledgers.Raise:input_type -> accountant.v1.RaiseRequest
+	24,  // 114: accountant.v1.Ledgers.Reconcile:input_type -> accountant.v1.ReconcileRequest
+	26,  // 115: accountant.v1.Ledgers.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
+	6,   // 116: accountant.v1.Ledgers.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	8,   // 117: accountant.v1.Charges.Report:input_type -> accountant.v1.ReportRequest
+	48,  // 118: accountant.v1.Charges.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10,  // 119: accountant.v1.Charges.Reserve:input_type -> accountant.v1.ReserveRequest
+	12,  // 120: accountant.v1.Charges.Commit:input_type -> accountant.v1.CommitRequest
+	14,  // 121: accountant.v1.Charges.Release:input_type -> accountant.v1.ReleaseRequest
+	114, // 122: accountant.v1.Charges.ReportSet:input_type -> accountant.v1.ReportSetRequest
+	115, // 123: accountant.v1.Charges.ReserveSet:input_type -> accountant.v1.ReserveSetRequest
+	116, // 124: accountant.v1.Charges.CommitSet:input_type -> accountant.v1.CommitSetRequest
+	117, // 125: accountant.v1.Charges.ReleaseSet:input_type -> accountant.v1.ReleaseSetRequest
+	16,  // 126: accountant.v1.Charges.Expire:input_type -> accountant.v1.ExpireRequest
+	18,  // 127: accountant.v1.Charges.Free:input_type -> accountant.v1.FreeRequest
+	20,  // 128: accountant.v1.Charges.Refund:input_type -> accountant.v1.RefundRequest
+	50,  // 129: accountant.v1.Charges.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	52,  // 130: accountant.v1.Questions.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	54,  // 131: accountant.v1.Questions.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
+	118, // 132: accountant.v1.Questions.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	119, // 133: accountant.v1.Questions.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	120, // 134: accountant.v1.Questions.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
+	121, // 135: accountant.v1.Questions.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
+	122, // 136: accountant.v1.Questions.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
+	123, // 137: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
+	38,  // 138: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	63,  // 139: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
+	65,  // 140: accountant.v1.Datasets.GetDataset:input_type -> accountant.v1.GetDatasetRequest
+	67,  // 141: accountant.v1.Datasets.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
+	69,  // 142: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
+	71,  // 143: accountant.v1.Datasets.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
+	58,  // 144: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	60,  // 145: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
+	124, // 146: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	28,  // 147: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
+	30,  // 148: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
+	32,  // 149: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
+	34,  // 150: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
+	125, // 151: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
+	126, // 152: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
+	1,   // 153: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,   // 154: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,   // 155: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	37,  // 156: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	23,  // 157: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.RaiseResponse
+	25,  // 158: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.ReconcileResponse
+	27,  // 159: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.AcknowledgeResponse
+	7,   // 160: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,   // 161: accountant.v1.Charges.Report:output_type -> accountant.v1.ReportResponse
+	49,  // 162: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	11,  // 163: accountant.v1.Charges.Reserve:output_type -> accountant.v1.ReserveResponse
+	13,  // 164: accountant.v1.Charges.Commit:output_type -> accountant.v1.CommitResponse
+	15,  // 165: accountant.v1.Charges.Release:output_type -> accountant.v1.ReleaseResponse
+	46,  // 166: accountant.v1.Charges.ReportSet:output_type -> accountant.v1.ReportSetResponse
+	127, // 167: accountant.v1.Charges.ReserveSet:output_type -> accountant.v1.ReserveSetResponse
+	128, // 168: accountant.v1.Charges.CommitSet:output_type -> accountant.v1.CommitSetResponse
+	129, // 169: accountant.v1.Charges.ReleaseSet:output_type -> accountant.v1.ReleaseSetResponse
+	17,  // 170: accountant.v1.Charges.Expire:output_type -> accountant.v1.ExpireResponse
+	19,  // 171: accountant.v1.Charges.Free:output_type -> accountant.v1.FreeResponse
+	21,  // 172: accountant.v1.Charges.Refund:output_type -> accountant.v1.RefundResponse
+	51,  // 173: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	53,  // 174: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	55,  // 175: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
+	130, // 176: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	131, // 177: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	132, // 178: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
+	133, // 179: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
+	134, // 180: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
+	135, // 181: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
+	39,  // 182: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	64,  // 183: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
+	66,  // 184: accountant.v1.Datasets.GetDataset:output_type -> accountant.v1.GetDatasetResponse
+	68,  // 185: accountant.v1.Datasets.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
+	70,  // 186: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.AmendDatasetResponse
+	72,  // 187: accountant.v1.Datasets.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
+	59,  // 188: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	61,  // 189: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
+	136, // 190: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	29,  // 191: accountant.v1.Admin.Propose:output_type -> accountant.v1.ProposeResponse
+	31,  // 192: accountant.v1.Admin.Approve:output_type -> accountant.v1.ApproveResponse
+	33,  // 193: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WithdrawResponse
+	35,  // 194: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
+	137, // 195: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
+	138, // 196: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
 	153, // [153:197] is the sub-list for method output_type
 	109, // [109:153] is the sub-list for method input_type
 	109, // [109:109] is the sub-list for extension type_name
@@ -7219,9 +7227,9 @@ var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
 	0,   // [0:109] is the sub-list for field type_name
 }
 
-func init() { file_accountant_v1_accountant_service_proto_init() }
-func file_accountant_v1_accountant_service_proto_init() {
-	if File_accountant_v1_accountant_service_proto != nil {
+func init() { file_accountant_v1_services_proto_init() }
+func file_accountant_v1_services_proto_init() {
+	if File_accountant_v1_services_proto != nil {
 		return
 	}
 	file_accountant_v1_audit_proto_init()
@@ -7230,51 +7238,52 @@ func file_accountant_v1_accountant_service_proto_init() {
 	file_accountant_v1_dataset_proto_init()
 	file_accountant_v1_ledger_proto_init()
 	file_accountant_v1_mechanism_proto_init()
+	file_accountant_v1_options_proto_init()
 	file_accountant_v1_overview_proto_init()
 	file_accountant_v1_set_proto_init()
-	file_accountant_v1_accountant_service_proto_msgTypes[40].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[44].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[48].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[40].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[44].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[48].OneofWrappers = []any{
 		(*ReportStreamRequest_Open_)(nil),
 		(*ReportStreamRequest_Charge)(nil),
 		(*ReportStreamRequest_Reserve)(nil),
 		(*ReportStreamRequest_Commit)(nil),
 		(*ReportStreamRequest_Release)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[49].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[49].OneofWrappers = []any{
 		(*ReportStreamResponse_Opened_)(nil),
 		(*ReportStreamResponse_Acknowledged_)(nil),
 		(*ReportStreamResponse_Rejected_)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[52].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[52].OneofWrappers = []any{
 		(*QueryPrivacyRequest_Ledger)(nil),
 		(*QueryPrivacyRequest_Workload)(nil),
 		(*QueryPrivacyRequest_Delta)(nil),
 		(*QueryPrivacyRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[53].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[54].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[53].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[54].OneofWrappers = []any{
 		(*QueryPrivacySetRequest_Delta)(nil),
 		(*QueryPrivacySetRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[56].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[57].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[73].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[56].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[57].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[73].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_accountant_service_proto_rawDesc), len(file_accountant_v1_accountant_service_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_services_proto_rawDesc), len(file_accountant_v1_services_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   87,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   6,
 		},
-		GoTypes:           file_accountant_v1_accountant_service_proto_goTypes,
-		DependencyIndexes: file_accountant_v1_accountant_service_proto_depIdxs,
-		MessageInfos:      file_accountant_v1_accountant_service_proto_msgTypes,
+		GoTypes:           file_accountant_v1_services_proto_goTypes,
+		DependencyIndexes: file_accountant_v1_services_proto_depIdxs,
+		MessageInfos:      file_accountant_v1_services_proto_msgTypes,
 	}.Build()
-	File_accountant_v1_accountant_service_proto = out.File
-	file_accountant_v1_accountant_service_proto_goTypes = nil
-	file_accountant_v1_accountant_service_proto_depIdxs = nil
+	File_accountant_v1_services_proto = out.File
+	file_accountant_v1_services_proto_goTypes = nil
+	file_accountant_v1_services_proto_depIdxs = nil
 }

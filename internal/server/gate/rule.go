@@ -1,0 +1,252 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/access"
+	"github.com/dpaccountant/accountant/internal/api"
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// rule says what a method of the API needs. It follows from the method's option in the protos; see pb.Access.
+type rule struct {
+	role   access.Role
+	people pb.Access_People
+	own    bool // without a policy, only on the daemon's own socket
+	reads  bool // the method changes nothing
+	scope  scope
+}
+
+// ruleOf returns the rule of a method; false if its declaration does not say who may call it.
+func ruleOf(m protoreflect.MethodDescriptor) (rule, bool) {
+	needs := api.Access(m)
+	s, known := scopes[needs.GetScope()]
+	role := needs.GetRole()
+	r := rule{access.Role(role - pb.Access_VIEWER), needs.GetPeople(), needs.GetOwnSocket(), api.OnlyReads(m), s}
+	return r, known && role != pb.Access_ROLE_UNSPECIFIED
+}
+
+// rules returns the rules of all methods, by the paths of these.
+var rules = sync.OnceValue(func() map[string]rule {
+	all := map[string]rule{}
+	for m := range api.Methods() {
+		if r, ok := ruleOf(m); ok {
+			all[api.Path(m)] = r
+		}
+	}
+	return all
+})
+
+// writes reports whether the method writes to ledgers. A backup writes to none.
+func (r rule) writes() bool { return !r.reads && r.role != access.Administrator }
+
+// everythingForDatasets reports whether the method changes more than counts. In a dataset's record it needs what
+// AmendDataset needs: who manages the dataset's ledgers may create more of them, and not close the budget of
+// everybody's.
+func (r rule) everythingForDatasets() bool { return r.writes() && r.role != access.Reporter }
+
+// OnlyReads reports whether a method, "/SERVICE/NAME", is of the API and changes nothing.
+func OnlyReads(method string) bool { return rules()[method].reads }
+
+// subject is what a request is about.
+type subject struct {
+	kind   kind
+	ledger string   // the ledger, or the dataset's record
+	more   []string // further ledgers that the request names: the role is needed on every one of them
+	other  string   // who is asked about; "" for the caller
+	parent string   // of a ledger that is to be created; "" if it has none
+
+	dataset string // of a ledger that is to be created; "" if it has none
+	two     bool   // two people are needed, for requests of which only some need them
+	one     bool   // the caller is one of the two, for requests of which only some are by one of the two
+	checks  bool   // it asks whether something would be taken, and nothing is written
+}
+
+type kind uint8
+
+const (
+	onLedger kind = iota // the role is needed on subject.ledger, and on each of subject.more
+	onNew                // on the name of a new ledger and, if it has them, on its parent and its dataset
+	onWhole              // on everything
+	onSelf               // nothing is needed to ask about oneself; about others, to have the role on everything
+	onAny                // on anything at all; what is shown is chosen item by item
+	onShown              // as onAny; the handler answers only if Passage.Shows says that the caller sees the dataset
+	onStated             // as onShown; the caller must also see the dataset whose budget that one shares
+)
+
+// scope is what a role is needed on.
+type scope struct {
+	about func(request any) subject
+	on    string // for people
+}
+
+var scopes = map[pb.Access_Scope]scope{
+	pb.Access_LEDGERS:             {named, "the ledger"},
+	pb.Access_LEDGERS_OR_WORKLOAD: {asked, "the ledger; any for a workload"},
+	pb.Access_NEW_LEDGER:          {created, "the name of the new ledger, its parent and its dataset"},
+	pb.Access_SHOWN:               {anything, "any; shows the ledgers, or the datasets, on which the caller has the role"},
+	pb.Access_DATASET: {shown(onShown),
+		"any; others than those on which the caller has the role are not found"},
+	pb.Access_DATASET_STATEMENT: {shown(onStated),
+		"any; others than those on which the caller has the role are not found"},
+	pb.Access_EVERYTHING: {whole, "everything"},
+	pb.Access_ONESELF:    {himself, "anybody about themselves; about others auditors of everything"},
+}
+
+// maxMembers is how many ledgers a set has at most; a request with more is refused by its handler.
+const maxMembers = 1000
+
+// about says what a request of the method is about.
+func (r rule) about(request any) subject {
+	s := r.scope.about(request)
+	if r.everythingForDatasets() && s.kind == onLedger && ledger.IsDataset(s.ledger) {
+		return subject{kind: onWhole}
+	}
+	if r.people == pb.Access_TWO_FOR_BUDGETS {
+		s.two, s.one = givesMore(request)
+	}
+	return s
+}
+
+// givesMore reports whether a request gives people more to spend, as a raise does, so that it needs two people, and
+// whether it proposes to do so, which is to be one of the two.
+func givesMore(request any) (two, one bool) {
+	switch r := request.(type) {
+	case *pb.CreateDatasetRequest:
+		return len(r.GetSpec().GetBudgets()) > 0 && !r.GetPropose(), r.GetPropose()
+	case *pb.AmendDatasetRequest:
+		amend := r.GetAmend()
+		return len(amend.GetBudgets()) > 0 || amend.GetCaps() != nil || amend.GetConfirm(), false
+	}
+	return true, false
+}
+
+// named is about the ledgers that a request names. A request that cannot name any is about ledgers that only its
+// handler finds, and asks for. So is one with a range of names.
+func named(request any) subject {
+	if encoded, ok := request.([]byte); ok {
+		return reported(encoded)
+	}
+	var s subject
+	if r, ok := request.(interface{ GetCheckOnly() bool }); ok {
+		s.checks = r.GetCheckOnly()
+	}
+	switch r := request.(type) {
+	case *pb.ReportStreamRequest:
+		s.ledger = r.GetOpen().GetLedger()
+	case interface{ GetLedger() string }:
+		s.ledger = r.GetLedger()
+	case interface{ GetName() string }:
+		s.ledger = r.GetName()
+	case interface{ GetSet() *pb.LedgerSet }:
+		names := r.GetSet().GetLedgers()
+		if len(names) == 0 || len(names) > maxMembers {
+			return subject{kind: onAny}
+		}
+		return subject{kind: onLedger, ledger: names[0], more: names[1:]}
+	default:
+		s.kind = onAny
+	}
+	return s
+}
+
+// asked is named for questions, which may also be about a workload that is in no ledger, and ask for each ledger of
+// several by Passage.Member.
+func asked(request any) subject {
+	if r, ok := request.(interface{ GetLedger() string }); ok && r.GetLedger() != "" {
+		return named(request)
+	}
+	return subject{kind: onAny}
+}
+
+func created(request any) subject {
+	spec := request.(*pb.CreateLedgerRequest).GetSpec()
+	return subject{kind: onNew, ledger: spec.GetName(), parent: spec.GetParent(), dataset: spec.GetDatasetId()}
+}
+
+// reported reads the ledger of a ReportRequest that is not decoded yet. As in protobuf, the last of several values
+// counts. It is "" in bytes that are no message; those are refused later.
+func reported(encoded []byte) subject {
+	s := subject{kind: onLedger}
+	for len(encoded) > 0 {
+		number, kind, n := protowire.ConsumeTag(encoded)
+		if n < 0 {
+			return subject{kind: onLedger}
+		}
+		m := protowire.ConsumeFieldValue(number, kind, encoded[n:])
+		if m < 0 {
+			return subject{kind: onLedger}
+		}
+		if number == 1 && kind == protowire.BytesType {
+			text, _ := protowire.ConsumeBytes(encoded[n:])
+			s.ledger = string(text)
+		}
+		if number == 5 && kind == protowire.VarintType { // check_only
+			value, _ := protowire.ConsumeVarint(encoded[n:])
+			s.checks = value != 0
+		}
+		encoded = encoded[n+m:]
+	}
+	return s
+}
+
+// himself is who is asked about. Groups that the request lists are not proven to be the caller's.
+func himself(request any) subject {
+	r := request.(*pb.GetAccessRequest)
+	if len(r.GetGroups()) > 0 {
+		return subject{kind: onWhole}
+	}
+	return subject{kind: onSelf, other: r.GetPrincipal()}
+}
+
+func whole(any) subject { return subject{kind: onWhole} }
+
+func anything(any) subject { return subject{kind: onAny} }
+
+// shown is about the dataset of a request, or of one that asks for its statement.
+func shown(k kind) func(any) subject {
+	return func(request any) subject {
+		return subject{kind: k, ledger: ledger.DatasetName(request.(interface{ GetId() string }).GetId())}
+	}
+}
+
+// Table is the table of docs/access.md, in Markdown: which roles may call each method, and on what.
+func Table() string {
+	var b strings.Builder
+	head, line := "| method |", "|---|"
+	for _, role := range access.Roles() {
+		head += " " + role.String() + " |"
+		line += "---|"
+	}
+	_, _ = fmt.Fprintf(&b, "%s on |\n%s---|\n", head, line)
+	for m := range api.Methods() {
+		r, _ := ruleOf(m)
+		_, _ = fmt.Fprintf(&b, "| %s |", m.Name())
+		for _, role := range access.Roles() {
+			if role.Includes(r.role) || r.scope.on == scopes[pb.Access_ONESELF].on {
+				_, _ = b.WriteString(" yes |")
+			} else {
+				_, _ = b.WriteString(" |")
+			}
+		}
+		on := r.scope.on
+		switch fields := m.Input().Fields(); {
+		case r.everythingForDatasets() && r.scope.on == scopes[pb.Access_LEDGERS].on:
+			on += "; everything for a dataset"
+		case fields.ByName("set") != nil && r.reads:
+			on = "any; the call is refused unless the caller has the role on every ledger that it names, and a range " +
+				"has only ledgers on which the caller has it"
+		case fields.ByName("set") != nil,
+			r.role == access.Reporter && fields.ByName("ledger") == nil && fields.ByName("open") == nil:
+			on = "any; the call is refused unless the caller has the role on every ledger of the set"
+		}
+		_, _ = fmt.Fprintf(&b, " %s |\n", on)
+	}
+	return b.String()
+}
