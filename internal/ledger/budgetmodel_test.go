@@ -449,7 +449,7 @@ func TestBudgetsAgainstModel(t *testing.T) {
 		base := resolved(rt, drawBudgetSpec(rt))
 		base.Genesis.StoreID = "store 0"
 		m := &budgetModel{genesis: base.Genesis}
-		state := NewState(base, nil)
+		state, follower := NewState(base, nil), NewState(base, nil)
 		batch := NewBatch(state)
 		var records []Record
 		lane := func(steps []step, w Writer) (l Lane) {
@@ -509,8 +509,33 @@ func TestBudgetsAgainstModel(t *testing.T) {
 					Amended: amended(records[:cut])}, records[cut:])
 				batch = NewBatch(state)
 			},
+			"follow": func(rt *rapid.T) { // as another daemon does
+				newer := records[follower.Summary().Head.Position:]
+				if !follower.Follow(newer) {
+					if !slices.ContainsFunc(newer, func(r Record) bool { return changesCosts(follower, r.Entry) }) {
+						rt.Fatalf("%+v were not followed", newer)
+					}
+					follower = NewState(base, records)
+				}
+				m.checkState(rt, follower)
+				if read := NewState(base, records); read.account.Work != follower.account.Work ||
+					!reflect.DeepEqual(read.account.Used, follower.account.Used) ||
+					!reflect.DeepEqual(read.account.Held, follower.account.Held) {
+					rt.Fatalf("followed: %+v; read: %+v", follower.account, read.account)
+				}
+			},
 			"": func(rt *rapid.T) { m.checkState(rt, state) },
 		})
+	})
+}
+
+// changesCosts reports whether an entry makes its ledger's budgets or plan larger, or uses a mechanism that a state has
+// not used.
+func changesCosts(s *State, e Entry) bool {
+	_, raises := e.Action.(Raise)
+	return raises || slices.ContainsFunc(e.Action.Details().Events, func(e mechanism.Event) bool {
+		i, used := s.index[e.Mechanism]
+		return !used || s.parts[i].Count == 0
 	})
 }
 

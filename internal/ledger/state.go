@@ -101,18 +101,42 @@ func (s *State) Unpriced(d Details) *budget.Prices {
 	return budget.NewPrices(s.account.Prices, s.losses, missing)
 }
 
-// Follow adds committed records to a state without budgets, and returns false for one with budgets, whose costs
-// would have to be found anew. What was accepted once is a fact: it is not decided again.
+// Follow adds committed records to a state. What was accepted once is a fact: it is not decided again. It returns
+// false, and changes nothing, where costs would have to be found, which can take long: after a raise, and of
+// mechanisms of which the budgets know no cost yet.
 func (s *State) Follow(tail []Record) bool {
-	if len(tail) == 0 || s.account != nil {
-		return s.account == nil
+	if len(tail) == 0 {
+		return true
 	}
 	b := NewBatch(s)
+	if s.account != nil && !s.priced(tail) {
+		return false
+	}
 	for _, r := range tail {
+		if d := r.Entry.Action.Details(); b.draft != nil && d.Spends() {
+			b.draft.Force(d.Events)
+		}
 		r.Entry.Action.effect(b, r.Entry)
 	}
 	newest := tail[len(tail)-1]
 	s.Apply(b, Head{newest.Entry.Position, newest.Hash})
+	return true
+}
+
+// priced reports whether the account knows the costs of all that records charge or reserve.
+func (s *State) priced(tail []Record) bool {
+	now := s.amended
+	for _, r := range tail {
+		if d := r.Entry.Action.Details(); d.Spends() && !s.account.Knows(d.Events) {
+			return false
+		}
+		if !r.Entry.Amends() {
+			continue
+		}
+		if now = now.after(r.Entry); !now.resolution.Equal(s.amended.resolution) {
+			return false
+		}
+	}
 	return true
 }
 

@@ -180,6 +180,16 @@ const MaxIdleLines = 4096
 // Lines returns of how many mechanisms the account keeps what they cost.
 func (a *Account) Lines() int { return len(a.lines) }
 
+// Knows reports whether the costs of all events were found before.
+func (a *Account) Knows(events []mechanism.Event) bool {
+	for _, e := range events {
+		if _, ok := a.lines[e.Mechanism]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // Draft starts changes on top of a, which ends older drafts.
 func (a *Account) Draft() *Draft {
 	if a.idle > MaxIdleLines {
