@@ -10,7 +10,7 @@ import (
 // A page that nobody reads to its end helps nobody: what people write by hand, without the proofs of
 // docs/math and without the pages that programs write, has a bound.
 func TestWordsByHand(t *testing.T) {
-	const most = 64_000
+	const most = 50_000
 	words := 0
 	count := func(path string) {
 		text, err := os.ReadFile(path)

@@ -49,14 +49,14 @@ refunds, raises, reconciling and backups, which are refused elsewhere. With --st
 the ledgers are in a PostgreSQL database instead, and any number of daemons serve them,
 with the same --signing-key.
 
-Who calls over a Unix socket is recorded as the kernel knows him, "uid:1000"; with
---tls-client-ca by the name in his certificate, "cn:ann"; elsewhere as he says, after
-"unverified:". With --tls-cert every TCP address speaks TLS. The files are read
+Callers are recorded by user id on a Unix socket ("uid:1000"), by the name in their
+certificate with --tls-client-ca ("cn:ann"), and otherwise by the name that they
+give, marked "unverified:". With --tls-cert every TCP address speaks TLS. The files are read
 again when they change; a broken one leaves the one before in use and is logged.
 
 With --token-issuer and --token-audience a caller may send a token, of an OpenID
 Connect provider or of a Kubernetes service account, over TLS, a Unix socket or
-loopback. Whoever it was issued to is the caller then, whatever the connection proves:
+loopback. The token then says who the caller is, whatever the connection proves:
 "oidc:https://issuer.example.org#ann".
 
 When it is ready it prints one line on standard output:
