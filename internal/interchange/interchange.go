@@ -4,6 +4,8 @@
 // What the formats do not say is not guessed: a DpEvent has no adjacency, Opacus's is
 // add or remove. What a format cannot express is refused by name. Notes say where a
 // convention differs, or where the other side is known to be wrong.
+//
+// It is a package of its own because formats of others change without us, and nothing else may depend on them.
 package interchange
 
 import (

@@ -146,3 +146,5 @@ func (v AmendDataset) amend(a amendments, e Entry) amendments {
 	}
 	return v.raise().amend(a, e)
 }
+
+func (AmendDataset) ofDataset() {}

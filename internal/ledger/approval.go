@@ -211,3 +211,5 @@ func (b *Batch) approved(r Request, now time.Time) error {
 	}
 	return nil
 }
+
+func (Withdraw) ofDataset() {}

@@ -194,6 +194,26 @@ func (b *Batch) Drop() {
 // position is that of the next entry.
 func (b *Batch) position() uint64 { return b.state.summary.Head.Position + uint64(len(b.entries)) + 1 }
 
+// Lane returns how far a lane has come with the batch; committed is how far it was before.
+func (b *Batch) Lane(w Writer, committed Lane) Lane {
+	if newer := b.last[w]; newer.Sequence >= committed.Sequence {
+		return newer
+	}
+	return committed
+}
+
+// Next is the position of the batch's next entry.
+func (b *Batch) Next() uint64 { return b.position() }
+
+// Fits returns how many of a mechanism, alone, budgets or the plan still allow on top of the batch; false
+// if nothing bounds it.
+func (b *Batch) Fits(m mechanism.Mechanism) (uint64, bool) {
+	if b.draft == nil {
+		return 0, false
+	}
+	return b.draft.Fits(m), true
+}
+
 // spec is the ledger's.
 func (b *Batch) spec() *Spec { return &b.state.summary.Genesis.Spec }
 

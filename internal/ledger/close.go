@@ -18,3 +18,5 @@ func (Close) effect(b *Batch, _ Entry) {
 	b.spendAll()
 	b.closed = true
 }
+
+func (Close) ofDataset() {}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/text/cases"
@@ -146,3 +147,14 @@ func datasetOf(s Spec) *DatasetStanding {
 		DerivedFrom: s.Dataset.DerivedFrom}
 	return &DatasetStanding{Dataset: *s.Dataset, Labels: s.Labels, Versions: []DatasetVersion{of}}
 }
+
+// Confirmation says who has confirmed a dataset's registration. It is zero until somebody has.
+type Confirmation struct {
+	Position uint64 // of the entry
+	By       string // the principal who approved it
+	Time     time.Time
+	Approval
+}
+
+// Waits reports whether the registration waits for another person to confirm it.
+func (d *DatasetStanding) Waits() bool { return d.ToConfirm && d.Confirmation == (Confirmation{}) }

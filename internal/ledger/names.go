@@ -72,3 +72,22 @@ func (r NameRange) String() string {
 	}
 	return text
 }
+
+// Unverified begins the principal of a caller that said who it is, where nothing
+// proves that.
+const Unverified = "unverified:"
+
+// OwnSocket says in a refusal how to reach the daemon's own socket. The server puts the real
+// path in its place.
+const OwnSocket = "--server unix:DIR/accountant.sock"
+
+// AccessLedger is the name of the ledger that says by which access policy the daemon has decided
+// since when. No name that a user may give has a colon. It takes policies and nothing else.
+const AccessLedger = systemPrefix + "access"
+
+// systemPrefix begins the names of the ledgers that are the daemon's own.
+const systemPrefix = "system:"
+
+// IsSystem reports whether a ledger is the daemon's own: the one that keeps access policies, or a
+// journal. No name that a user may give has a colon.
+func IsSystem(name string) bool { return strings.HasPrefix(name, systemPrefix) }

@@ -1,16 +1,5 @@
 package ledger
 
-// Parent is the name of the ledger, or of the dataset's record, that has set aside what
-// the ledger may spend; "" if none has.
-func (s *State) Parent() string { return parentOf(s.summary.Genesis.Spec, s.amended) }
-
-func parentOf(s Spec, now amendments) string {
-	if s.Parent != "" {
-		return s.Parent
-	}
-	return now.adopted
-}
-
 // parentLedger is the ledger that has set aside what this one may spend. It is "" where
 // that is a dataset: a dataset's statement lists what its ledgers' answers rest on.
 func (b *Batch) parentLedger() string {
@@ -23,11 +12,6 @@ func (b *Batch) parentLedger() string {
 // ofDatasets is an action that people may write in a dataset's record, and may propose there; all
 // others are the daemon's there.
 type ofDatasets interface{ ofDataset() }
-
-func (Close) ofDataset()        {}
-func (Reconcile) ofDataset()    {}
-func (AmendDataset) ofDataset() {}
-func (Withdraw) ofDataset()     {}
 
 // datasetTakes refuses what a dataset's record does not take.
 func (b *Batch) datasetTakes(r Request) error {

@@ -1,12 +1,5 @@
 package ledger
 
-// AccessLedger is the name of the ledger that says by which access policy the daemon has decided
-// since when. No name that a user may give has a colon. It takes policies and nothing else.
-const AccessLedger = systemPrefix + "access"
-
-// systemPrefix begins the names of the ledgers that are the daemon's own.
-const systemPrefix = "system:"
-
 // AccessPolicy says that an access policy is in force from now on. Only the daemon writes it, in the
 // ledger AccessLedger.
 type AccessPolicy struct {

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
@@ -110,4 +112,116 @@ func (v Raise) amend(a amendments, e Entry) amendments {
 	return a.assuming(Assumption{e.Position, "raise", fmt.Sprintf(
 		"%s made larger by entry %d, after something was charged or set aside, by a decision %s (reason given: %s)",
 		what, e.Position, how, v.Reason), !v.Independent})
+}
+
+// raised is the spec with what a raise asks for instead, or why it is no raise of
+// what is in force.
+func (s *State) raised(now amendments, v Raise) (Spec, error) {
+	spec := s.summary.Genesis.Spec
+	switch {
+	case spec.Policy == Descriptive:
+		return spec, refuse(ErrRaise, "ledger: %s has no budget; allowed: a ledger with the policy PLAN or FILTER",
+			spec.Name)
+	case spec.Parent != "" && !IsDataset(spec.Parent):
+		return spec, refuse(ErrRaise, "ledger: %s has a parent, which has set aside what it may spend; allowed: a "+
+			"ledger without, or a new child of the parent", spec.Name)
+	case spec.Policy == Planned && len(v.Plan.Events) == 0:
+		return spec, refuse(ErrRaise, "plan: missing; allowed: the whole new plan with the policy PLAN")
+	case spec.Policy == Filtered && !v.Plan.IsZero():
+		return spec, refuse(ErrRaise, "plan: given; allowed: budgets only with the policy FILTER")
+	case len(v.Budgets) != len(now.budgets) && !(spec.Policy == Planned && len(v.Budgets) == 0):
+		return spec, refuse(ErrRaise, "budgets: %d; allowed: %d, all of them in their order",
+			len(v.Budgets), len(now.budgets))
+	}
+	spec.Budgets = now.budgets
+	if len(v.Budgets) > 0 {
+		spec.Budgets = slices.Clone(v.Budgets)
+		for i, b := range v.Budgets {
+			was := now.budgets[i]
+			if i < len(now.resolution.Limits) { // orders stay as they were chosen
+				was.Order = now.resolution.Limits[i].Order
+				b.Order = cmp.Or(b.Order, was.Order)
+			}
+			if err := b.Grown(was); err != nil {
+				return spec, refuse(ErrRaise, "%v", mechanism.AtIndex(err, "budgets", i))
+			}
+			spec.Budgets[i] = b
+		}
+	}
+	if spec.Policy == Planned {
+		spec.Plan = v.Plan
+	}
+	return spec, nil
+}
+
+// Raising is what a State knows of a raise: what is needed to resolve it.
+type Raising struct {
+	spec       Spec
+	now        Resolution
+	mechanisms []mechanism.Mechanism // charged or reserved
+	err        error
+}
+
+// Raising takes from s what v is to be resolved with.
+func (s *State) Raising(v Raise) Raising {
+	spec, err := s.raised(s.amended, v)
+	r := Raising{spec: spec, now: s.amended.resolution, err: err}
+	for _, parts := range [][]mechanism.Part{s.parts, s.Reserved()} {
+		for _, p := range parts {
+			r.mechanisms = append(r.mechanisms, p.Mechanism)
+		}
+	}
+	return r
+}
+
+// Prices are to be found before the raise is decided: all costs are shares of limits.
+func (r Raising) Prices(to Resolution) *budget.Prices {
+	if len(to.Limits) == 0 {
+		return nil
+	}
+	return budget.NewPrices(budget.NewFinder(to.Limits, r.spec.Adjacency), nil, r.mechanisms)
+}
+
+// Resolve finds what the raise comes to. Like ledger.Resolve it can take long; the
+// State may have moved on when the raise is decided. Limits never become smaller:
+// what keeps within the old one of a budget keeps within every larger budget.
+func (r Raising) Resolve(stop func() bool) (Resolution, error) {
+	if r.err != nil {
+		return Resolution{}, r.err
+	}
+	out, err := Resolve(r.spec, stop)
+	if err != nil {
+		return Resolution{}, err
+	}
+	for i, l := range r.now.Limits {
+		out.Limits[i].Value = max(out.Limits[i].Value, l.Value)
+		out.Limits[i].Delta = max(out.Limits[i].Delta, l.Delta)
+	}
+	return out, nil
+}
+
+// grown checks that a resolution covers the one before, and is another.
+func grown(old, now Resolution) error {
+	if len(now.Limits) != len(old.Limits) || len(now.Plan) < len(old.Plan) {
+		return refuse(ErrRaise, "plan: %d mechanisms; allowed: at least the %d before", len(now.Plan), len(old.Plan))
+	}
+	for i, l := range now.Limits {
+		if was := old.Limits[i]; l.Guard != was.Guard || l.Order != was.Order ||
+			l.Value < was.Value || l.Delta < was.Delta {
+			return refuse(ErrRaise, "budgets[%d]: %+v; allowed: at least %+v, as before", i, l, was)
+		}
+	}
+	counts := make(map[mechanism.Mechanism]uint64, len(now.Plan))
+	for _, p := range now.Plan {
+		counts[p.Mechanism] = p.Count
+	}
+	for _, p := range old.Plan {
+		if n := counts[p.Mechanism]; n < p.Count {
+			return refuse(ErrRaise, "plan: %d × %v; allowed: at least %d, as before", n, p.Mechanism, p.Count)
+		}
+	}
+	if now.Equal(old) {
+		return refuse(ErrRaise, "budgets: as before; allowed: a larger one, or a larger plan")
+	}
+	return nil
 }

@@ -160,3 +160,5 @@ func (v Reconcile) amend(a amendments, e Entry) amendments {
 	a.unreconciled = false
 	return a.assuming(as)
 }
+
+func (Reconcile) ofDataset() {}

@@ -42,12 +42,6 @@ func admits(r Reservation, w Writer, holder string) error {
 		r.Position, r.Principal, w.Principal, OwnSocket)
 }
 
-// Reservations returns the open reservations, in the order of their positions.
-func (s *State) Reservations() []Reservation { return s.held.Sorted() }
-
-// Reserved returns what open reservations hold, all together.
-func (s *State) Reserved() []mechanism.Part { return s.held.Merged() }
-
 // reservation finds an open one that w may commit and release.
 func (b *Batch) reservation(position uint64, w Writer, holder string) (Reservation, error) {
 	r, ok := b.held.Open[position]

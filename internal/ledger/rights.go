@@ -2,14 +2,6 @@ package ledger
 
 import "strings"
 
-// Unverified begins the principal of a caller that said who it is, where nothing
-// proves that.
-const Unverified = "unverified:"
-
-// OwnSocket says in a refusal how to reach the daemon's own socket. The server puts the real
-// path in its place.
-const OwnSocket = "--server unix:DIR/accountant.sock"
-
 // mayDispose refuses what only the ledger's creator may do, unless the request comes from it.
 // Until there are roles the creator is known by its principal, so this holds where
 // principals are proven: for a proven caller, and for a ledger whose creator is proven.

@@ -101,75 +101,6 @@ func (s *State) Unpriced(d Details) *budget.Prices {
 	return budget.NewPrices(s.account.Prices, s.losses, missing)
 }
 
-// Follow adds committed records to a state. What was accepted once is a fact: it is not decided again. It returns
-// false, and changes nothing, where costs would have to be found, which can take long: after a raise, and of
-// mechanisms of which the budgets know no cost yet.
-func (s *State) Follow(tail []Record) bool {
-	if len(tail) == 0 {
-		return true
-	}
-	b := NewBatch(s)
-	if s.account != nil && !s.priced(tail) {
-		return false
-	}
-	for _, r := range tail {
-		if d := r.Entry.Action.Details(); b.draft != nil && d.Spends() {
-			b.draft.Force(d.Events)
-		}
-		r.Entry.Action.effect(b, r.Entry)
-	}
-	newest := tail[len(tail)-1]
-	s.Apply(b, Head{newest.Entry.Position, newest.Hash})
-	return true
-}
-
-// priced reports whether the account knows the costs of all that records charge or reserve.
-func (s *State) priced(tail []Record) bool {
-	now := s.amended
-	for _, r := range tail {
-		if d := r.Entry.Action.Details(); d.Spends() && !s.account.Knows(d.Events) {
-			return false
-		}
-		if !r.Entry.Amends() {
-			continue
-		}
-		if now = now.after(r.Entry); !now.resolution.Equal(s.amended.resolution) {
-			return false
-		}
-	}
-	return true
-}
-
-// add adds modulo 2⁶⁴, so that refunds take away.
-func (s *State) add(m mechanism.Mechanism, count uint64) {
-	i, ok := s.index[m]
-	if !ok {
-		i = len(s.parts)
-		s.index[m] = i
-		s.parts = append(s.parts, mechanism.Part{Mechanism: m})
-		s.bytes += mechanism.Size(m)
-		s.summary.Distinct = len(s.parts)
-	}
-	s.parts[i].Count += count
-	s.summary.Total += count
-}
-
-// Apply makes a batch part of the state, after the store has applied it and
-// returned the new head.
-func (s *State) Apply(b *Batch, head Head) {
-	for _, c := range b.changes() {
-		s.add(c.Mechanism, c.Total-s.count(c.Index))
-	}
-	if b.draft != nil {
-		s.account = b.draft.Account
-		s.account.Apply(b.draft)
-	}
-	s.held = b.held
-	s.amended = b.amended
-	s.summary.Closed, s.summary.Unreconciled = b.closed, b.amended.unreconciled
-	s.summary.Head = head
-}
-
 func (s *State) count(i int) uint64 {
 	if i < len(s.parts) {
 		return s.parts[i].Count
@@ -212,4 +143,21 @@ func (s *State) Composition() mechanism.Composition {
 // charged drops, in place, mechanisms of which all was refunded.
 func charged(parts []mechanism.Part) []mechanism.Part {
 	return slices.DeleteFunc(parts, func(p mechanism.Part) bool { return p.Count == 0 })
+}
+
+// Reservations returns the open reservations, in the order of their positions.
+func (s *State) Reservations() []Reservation { return s.held.Sorted() }
+
+// Reserved returns what open reservations hold, all together.
+func (s *State) Reserved() []mechanism.Part { return s.held.Merged() }
+
+// Parent is the name of the ledger, or of the dataset's record, that has set aside what
+// the ledger may spend; "" if none has.
+func (s *State) Parent() string { return parentOf(s.summary.Genesis.Spec, s.amended) }
+
+func parentOf(s Spec, now amendments) string {
+	if s.Parent != "" {
+		return s.Parent
+	}
+	return now.adopted
 }

@@ -5,6 +5,9 @@
 // In the ledger directory, each program that uses it holds a shared lock (flock) on the file
 // LockFile. The kernel takes the lock away when the program ends, however it ends. The daemon
 // waits until nobody holds the lock any more.
+//
+// It is a package of its own because two programs in two languages keep its agreement, which is tested as a
+// whole.
 package local
 
 import (

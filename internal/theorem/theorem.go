@@ -5,6 +5,8 @@
 // with the accountant's answer. They never take part in that answer: none is
 // better than its analyses. Every bound is rounded up, so it is never below what the
 // theorem says, and a theorem whose conditions do not hold refuses with the reason.
+//
+// It is a package of its own because no answer may depend on it.
 package theorem
 
 import (

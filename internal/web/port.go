@@ -4,6 +4,8 @@
 // Pages and JSON are clients of the gRPC service in the same process (package inside): they show what it
 // answers, to the caller for whom a request comes, and decide nothing themselves. This package finds out who
 // that is, and keeps web sites that somebody visits from using the visitor's browser against the daemon.
+//
+// It is a package of its own because it is a client of the service like any other.
 package web
 
 import (

@@ -1,6 +1,9 @@
 // Package rights compares what was written with the access policies that were in force then, which
 // the ledger system:access has. It reports what no caller can have done by the API, and nothing
 // that somebody may have done whom the entry does not show fully: docs/audit.md lists both.
+//
+// It is a package of its own because a replay knows no policy: only the verification of a whole store has one to
+// compare with.
 package rights
 
 import (

@@ -1,5 +1,7 @@
 // Package lookup finds what a store already says: ledgers, by going through its list, and what entries say of budgets,
 // datasets, refunds and sets. It only reads, and knows no lock, queue or goroutine, so none of these waits for it.
+//
+// It is a package of its own so that the compiler keeps it without a lock.
 package lookup
 
 import (

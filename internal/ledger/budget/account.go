@@ -6,7 +6,6 @@
 package budget
 
 import (
-	"math"
 	"math/big"
 	"math/bits"
 
@@ -54,18 +53,11 @@ type line struct {
 	draft   uint64
 }
 
-// large is shares that may be more than a Cost can say; value is nil for infinitely
-// many, delta is nil where the Cost tells.
-type large struct{ value, delta *big.Int }
-
 // Usage is what is used of a limit, in shares of 1/accountant.Whole.
 type Usage struct {
 	value, delta tally
 	beyond       uint64 // applications of which each takes more than a tally can tell
 }
-
-// beyond reports whether one application is one of those.
-func beyond(c accountant.Cost) bool { return c.Value == math.MaxUint64 || c.Delta == math.MaxUint64 }
 
 // tally is an unsigned 128-bit number. The sum of all counts stays below 2⁶³, so
 // counts times costs stay below 2¹²⁷.

@@ -1,8 +1,8 @@
 package budget
 
 import (
-	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"sync"
 
@@ -18,6 +18,13 @@ type Price struct {
 	reasons []string          // why a limit's guard cannot charge it; nil if all can
 	Work    int               // to find this price, in about nanoseconds; 0 below LeastWork
 }
+
+// large is shares that may be more than a Cost can say; value is nil for infinitely
+// many, delta is nil where the Cost tells.
+type large struct{ value, delta *big.Int }
+
+// beyond reports whether one application takes more than a tally can tell.
+func beyond(c accountant.Cost) bool { return c.Value == math.MaxUint64 || c.Delta == math.MaxUint64 }
 
 // MaxPriceWork bounds the work to find the prices of all distinct mechanisms of a ledger, in
 // about nanoseconds of one processor. Prices are not stored: whenever the ledger is read
@@ -78,30 +85,6 @@ func (p *Finder) Find(m mechanism.Mechanism, in *num.Interrupt) (out Price) {
 		out.Work = 0
 	}
 	return out
-}
-
-// Unaffordable says why to refuse events with new mechanisms whose prices take so long to find that the
-// ledger could hardly be read any more: before is the work without them, and instead
-// says what else to do than to charge mechanisms that the ledger has.
-func (d *Draft) Unaffordable(events []mechanism.Event, before int, instead string) string {
-	now := d.work
-	longest := events[0].Mechanism
-	for _, e := range events {
-		if d.line(e.Mechanism).Work > d.line(longest).Work {
-			longest = e.Mechanism
-		}
-	}
-	return fmt.Sprintf("distinct mechanisms: what each of them costs of the budgets is computed anew whenever the "+
-		"ledger is read, which would take %s of a processor's time, %s of it for what is new in this request (%s for "+
-		"%v); allowed: %s in one ledger, where %s are taken; charge mechanisms that the ledger has already, %s",
-		seconds(now, num.FormatReadUp), seconds(now-before, num.FormatReadUp),
-		seconds(d.line(longest).Work, num.FormatReadUp), longest,
-		seconds(MaxPriceWork, num.FormatReadUp), seconds(before, num.FormatReadDown), instead)
-}
-
-// seconds is work in words.
-func seconds(work int, format func(float64, int) string) string {
-	return format(float64(work)/1e9, 3) + " s"
 }
 
 func (p *Finder) remembered(m mechanism.Mechanism) (Price, bool) {

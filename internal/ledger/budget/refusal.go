@@ -303,3 +303,27 @@ func unitOf(l accountant.Limit) string {
 	}
 	return "ρ"
 }
+
+// Unaffordable says why to refuse events with new mechanisms whose prices take so long to find that the
+// ledger could hardly be read any more: before is the work without them, and instead
+// says what else to do than to charge mechanisms that the ledger has.
+func (d *Draft) Unaffordable(events []mechanism.Event, before int, instead string) string {
+	now := d.work
+	longest := events[0].Mechanism
+	for _, e := range events {
+		if d.line(e.Mechanism).Work > d.line(longest).Work {
+			longest = e.Mechanism
+		}
+	}
+	return fmt.Sprintf("distinct mechanisms: what each of them costs of the budgets is computed anew whenever the "+
+		"ledger is read, which would take %s of a processor's time, %s of it for what is new in this request (%s for "+
+		"%v); allowed: %s in one ledger, where %s are taken; charge mechanisms that the ledger has already, %s",
+		seconds(now, num.FormatReadUp), seconds(now-before, num.FormatReadUp),
+		seconds(d.line(longest).Work, num.FormatReadUp), longest,
+		seconds(MaxPriceWork, num.FormatReadUp), seconds(before, num.FormatReadDown), instead)
+}
+
+// seconds is work in words.
+func seconds(work int, format func(float64, int) string) string {
+	return format(float64(work)/1e9, 3) + " s"
+}

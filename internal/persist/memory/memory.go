@@ -2,6 +2,8 @@
 // the bbolt store is compared with, and what tests of the rooms above run on:
 // plain code, the same stored bytes and hashes, failures in pairs (the write is
 // kept, the write is lost) and limits as small as one likes.
+//
+// It is a package of its own because it is the oracle of the other stores, and no daemon serves it.
 package memory
 
 import (

@@ -4,6 +4,8 @@
 // answered for the person who asks, rounded up where it is shortened; the whole number stands in
 // the page's source beside it, as "accountctl --output json" shows it. Pages work without
 // JavaScript; with it a ledger's page follows the ledger (live.go).
+//
+// It is a package of its own because nobody who calls the API needs HTML.
 package pages
 
 import (

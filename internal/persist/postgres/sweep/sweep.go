@@ -5,6 +5,9 @@
 // It reads only, in short transactions that each see one state, so nobody waits for it. What it does not find: a row
 // that belongs to nothing, which nobody reads; and a row of an earlier state that fits to all others, which is an
 // earlier state of the whole ledger (receipts and signed heads tell of that).
+//
+// It is a package of its own because it only reads, beside daemons of any version, and shares no state with the
+// store.
 package sweep
 
 import (

@@ -1,0 +1,72 @@
+package ledger
+
+import "github.com/dpaccountant/accountant/internal/mechanism"
+
+// Follow adds committed records to a state. What was accepted once is a fact: it is not decided again. It returns
+// false, and changes nothing, where costs would have to be found, which can take long: after a raise, and of
+// mechanisms of which the budgets know no cost yet.
+func (s *State) Follow(tail []Record) bool {
+	if len(tail) == 0 {
+		return true
+	}
+	b := NewBatch(s)
+	if s.account != nil && !s.priced(tail) {
+		return false
+	}
+	for _, r := range tail {
+		if d := r.Entry.Action.Details(); b.draft != nil && d.Spends() {
+			b.draft.Force(d.Events)
+		}
+		r.Entry.Action.effect(b, r.Entry)
+	}
+	newest := tail[len(tail)-1]
+	s.Apply(b, Head{newest.Entry.Position, newest.Hash})
+	return true
+}
+
+// priced reports whether the account knows the costs of all that records charge or reserve.
+func (s *State) priced(tail []Record) bool {
+	now := s.amended
+	for _, r := range tail {
+		if d := r.Entry.Action.Details(); d.Spends() && !s.account.Knows(d.Events) {
+			return false
+		}
+		if !r.Entry.Amends() {
+			continue
+		}
+		if now = now.after(r.Entry); !now.resolution.Equal(s.amended.resolution) {
+			return false
+		}
+	}
+	return true
+}
+
+// Apply makes a batch part of the state, after the store has applied it and
+// returned the new head.
+func (s *State) Apply(b *Batch, head Head) {
+	for _, c := range b.changes() {
+		s.add(c.Mechanism, c.Total-s.count(c.Index))
+	}
+	if b.draft != nil {
+		s.account = b.draft.Account
+		s.account.Apply(b.draft)
+	}
+	s.held = b.held
+	s.amended = b.amended
+	s.summary.Closed, s.summary.Unreconciled = b.closed, b.amended.unreconciled
+	s.summary.Head = head
+}
+
+// add adds modulo 2⁶⁴, so that refunds take away.
+func (s *State) add(m mechanism.Mechanism, count uint64) {
+	i, ok := s.index[m]
+	if !ok {
+		i = len(s.parts)
+		s.index[m] = i
+		s.parts = append(s.parts, mechanism.Part{Mechanism: m})
+		s.bytes += mechanism.Size(m)
+		s.summary.Distinct = len(s.parts)
+	}
+	s.parts[i].Count += count
+	s.summary.Total += count
+}
