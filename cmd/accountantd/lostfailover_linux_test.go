@@ -123,6 +123,10 @@ func TestFailoverThatLostCharges(t *testing.T) {
 	if code, out := ctl("doctor", "--store", through); code != 1 || !strings.Contains(out, "lost (up to entry 41)") {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}
+	if code, out := ctl("doctor", "--server", "unix:"+daemons[2].ready["socket"]); code != 0 ||
+		!strings.Contains(out, "lost (up to entry 41)") {
+		t.Errorf("doctor through a daemon: exit %d\n%s", code, out)
+	}
 	if _, page := daemons[0].web("/ledger?name=lost"); !strings.Contains(page, "has lost entries") {
 		t.Errorf("the ledger's page does not say it:\n%s", page)
 	}

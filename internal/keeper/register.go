@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/keeper/lookup"
@@ -45,6 +46,7 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 	if g.Time.IsZero() {
 		g.Time = k.Now()
 	}
+	g.StoreID = k.storeID
 	if sum, err = k.registered(g); !errors.Is(err, ledger.ErrNotFound) {
 		return sum, false, nil, err
 	}
@@ -103,6 +105,10 @@ func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State,
 	if err != nil {
 		return nil, err
 	}
+	lost, err := k.fleet.LostWhole(spec.Name)
+	if err != nil {
+		return nil, err
+	}
 	family := slices.Concat(names, below)
 	holding, of := family, spec.Dataset.BudgetOf
 	if of != "" {
@@ -113,9 +119,10 @@ func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State,
 			return false, err
 		}
 		a := adoption{k: k, name: spec.Name, prices: prices}
+		own := ledger.NewBatch(fresh)
 		if of == "" {
-			a.batch, a.view = ledger.NewBatch(fresh), fresh.View()
-			a.batch.Bound()
+			a.batch, a.view = own, fresh.View()
+			own.Bound()
 		} else {
 			above := all[len(all)-1]
 			a.batch, a.name = above.batch, of
@@ -129,11 +136,17 @@ func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State,
 		if err := a.takeAll(ctx, r, all[:len(names)]); err != nil {
 			return false, err
 		}
-		created := ledger.Proposal{Ledger: spec.Name, Genesis: &r.Genesis}
-		if of == "" && len(a.batch.Entries()) > 0 {
-			created = a.batch.Proposal()
-			created.Genesis = &r.Genesis
+		if lost != (ledger.Head{}) {
+			v := ledger.LostEntries(fresh, lost, time.Unix(0, 0).UTC())
+			if _, err := k.decideOwn(own, fmt.Sprintf("request/lost-%x", lost.Hash), v); err != nil {
+				return false, err
+			}
 		}
+		created := ledger.Proposal{Ledger: spec.Name}
+		if len(own.Entries()) > 0 {
+			created = own.Proposal()
+		}
+		created.Genesis = &r.Genesis
 		return true, k.commit(all, created)
 	})
 }

@@ -207,6 +207,9 @@ func (s sharedStore) Changes(func(...string)) (stop func()) { return func() {} }
 // Ahead implements Shared.
 func (s sharedStore) Ahead() (time.Duration, error) { return 0, nil }
 
+// LostWhole implements Shared.
+func (s sharedStore) LostWhole(string) (ledger.Head, error) { return ledger.Head{}, nil }
+
 // A watcher sees what other daemons write: at once where the store tells, and otherwise when it looks by itself.
 func TestWatchSeesOtherDaemons(t *testing.T) {
 	for _, told := range []bool{true, false} {

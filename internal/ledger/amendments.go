@@ -38,7 +38,6 @@ type amendments struct {
 	reconciled   int
 	unreconciled bool
 	lostInEach   bool // something lost was charged with a sensitivity in each of several ledgers
-	lost         Head // the newest entry that the database has lost, as a Restored says
 
 	acknowledged []Acknowledgement // by position, each warning once
 	adopted      string            // the name of the dataset's record that the ledger came under
@@ -79,18 +78,6 @@ func Unreconciled(amended []Entry) bool {
 		a = a.after(e)
 	}
 	return a.unreconciled
-}
-
-// Lost returns the newest entry that the database has lost, as these entries say that amend a ledger, up to the first
-// that reconciles it; zero if they say nothing of the kind.
-func Lost(amended []Entry) Head {
-	var a amendments
-	for _, e := range amended {
-		if a = a.after(e); a.reconciled > 0 {
-			break
-		}
-	}
-	return a.lost
 }
 
 // explained adds to the text of the assumption that the entry at position makes, if it makes one.

@@ -25,6 +25,13 @@ type Restored struct {
 	Lost Head
 }
 
+// LostEntries is the entry that tells of acknowledged entries of a ledger that the database has lost. newest is as of
+// Restored; the zero of Unix time says that nothing of the ledger was left.
+func LostEntries(now *State, lost Head, newest time.Time) Restored {
+	store := now.StoreOf(now.summary.Head.Position)
+	return Restored{From: store, StoreID: store, Newest: newest, Lost: lost}
+}
+
 // Kind implements Action.
 func (Restored) Kind() string { return "restored" }
 
@@ -55,12 +62,13 @@ func (v Restored) amend(a amendments, e Entry) amendments {
 		"what was charged between the copy and the restore is counted only as far as later entries reconcile it",
 		e.Position, v.From, v.Newest.UTC().Format(time.RFC3339))
 	if v.Lost.Position > 0 {
-		if v.Lost.Position > a.lost.Position {
-			a.lost = v.Lost
+		left := "what was left was of " + v.Newest.UTC().Format(time.RFC3339)
+		if v.Newest.UnixNano() == 0 {
+			left = "nothing was left"
 		}
 		text = fmt.Sprintf("the database lost entries that were acknowledged, as entry %d says: the newest is entry "+
-			"%d with hash %x, and what was left was of %s; what was lost is counted only as far as later entries "+
-			"reconcile it", e.Position, v.Lost.Position, v.Lost.Hash, v.Newest.UTC().Format(time.RFC3339))
+			"%d with hash %x, and %s; what was lost is counted only as far as later entries reconcile it",
+			e.Position, v.Lost.Position, v.Lost.Hash, left)
 	}
 	return a.assuming(Assumption{e.Position, "restored", text, true})
 }

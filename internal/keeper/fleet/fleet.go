@@ -27,16 +27,20 @@ type Shared interface {
 	// Ahead returns by how much the store's clock is ahead of this machine's; 0 where they are close. All daemons go
 	// by the store's clock: one whose machine is an hour fast would end the others' reservations.
 	Ahead() (time.Duration, error)
+
+	// LostWhole returns the newest entry of a ledger that the store is known to have lost, for example in a failover,
+	// zero if none is known. A dataset whose record was lost as a whole is registered with an entry that says so.
+	LostWhole(name string) (ledger.Head, error)
 }
 
 // Fleet is a store that others write to as well. A nil Fleet is a store that one daemon has for itself. It is safe for
 // concurrent use.
 type Fleet struct {
 	*Heads
-	caps  caps
-	clock func() (time.Duration, error) // Shared.Ahead
-	ahead atomic.Int64                  // by how many nanoseconds it was ahead of this machine's
-	stop  func()                        // ends what tells of changes
+	shared Shared
+	caps   caps
+	ahead  atomic.Int64 // by how many nanoseconds the store's clock was ahead of this machine's
+	stop   func()       // ends what tells of changes
 }
 
 // Join begins to follow what other daemons write to a store. shared is how that is seen; if it is nil, it is the store,
@@ -47,7 +51,7 @@ func Join(store ledger.Store, shared Shared, changed func(names ...string)) *Fle
 			return nil
 		}
 	}
-	f := &Fleet{Heads: NewHeads(shared.Heads), caps: caps{store: store}, clock: shared.Ahead}
+	f := &Fleet{Heads: NewHeads(shared.Heads), caps: caps{store: store}, shared: shared}
 	f.stop = shared.Changes(changed)
 	return f
 }
@@ -66,7 +70,7 @@ func (f *Fleet) SetClock() error {
 	if f == nil {
 		return nil
 	}
-	ahead, err := f.clock()
+	ahead, err := f.shared.Ahead()
 	if err == nil {
 		f.ahead.Store(int64(ahead))
 	}
@@ -79,6 +83,14 @@ func (f *Fleet) Ahead() time.Duration {
 		return 0
 	}
 	return time.Duration(f.ahead.Load())
+}
+
+// LostWhole is Shared's. A store of one daemon loses nothing.
+func (f *Fleet) LostWhole(name string) (ledger.Head, error) {
+	if f == nil {
+		return ledger.Head{}, nil
+	}
+	return f.shared.LostWhole(name)
 }
 
 // Leave ends what tells of changes.

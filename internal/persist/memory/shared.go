@@ -53,6 +53,9 @@ func (s Shared) Changes(f func(names ...string)) (stop func()) {
 // Ahead implements fleet.Shared. The store has no clock of its own.
 func (Shared) Ahead() (time.Duration, error) { return 0, nil }
 
+// LostWhole implements fleet.Shared.
+func (Shared) LostWhole(string) (ledger.Head, error) { return ledger.Head{}, nil }
+
 // tell calls the functions of the other handles.
 func (s *Store) tell(names []string) {
 	s.data.watching.Lock()

@@ -121,8 +121,7 @@ func (s *Store) readHeads(ctx context.Context, c *pgx.Conn, names []string,
 	if err := completed(ctx, c, queries); err != nil {
 		return err
 	}
-	s.known.add(read)
-	return s.doubt(ctx, c, read)
+	return s.remember(ctx, c, read)
 }
 
 // completed makes a round trip that must end without a warning.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
@@ -28,9 +29,12 @@ type seen struct {
 	name    string
 	at      ledger.Head
 	amended uint64 // how many of its entries amend it
+	since   int64  // when it was first seen there, in nanoseconds by this machine's clock
 }
 
-func (h heads) add(name string, of rows.Head) { h[of.Number] = seen{name, of.At, of.Amended} }
+func (h heads) add(name string, of rows.Head) {
+	h[of.Number] = seen{name: name, at: of.At, amended: of.Amended}
+}
 
 // numbers returns the numbers that are known, and the other names.
 func (k *known) numbers(names []string) (numbers map[string]uint64, missing []string) {
@@ -71,10 +75,16 @@ func (k *known) add(durable heads) {
 	if k.heads == nil {
 		k.heads = heads{}
 	}
+	now := time.Now().UnixNano()
 	for number, s := range durable {
-		if s.at.Position >= k.heads[number].at.Position {
-			k.heads[number] = s
+		old := k.heads[number]
+		if s.at.Position < old.at.Position {
+			continue
 		}
+		if s.since = now; s.at == old.at {
+			s.since = old.since
+		}
+		k.heads[number] = s
 	}
 	for number := range k.heads {
 		if len(k.heads) <= maxKnown {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -51,9 +53,14 @@ func (s *Store) survey(ctx context.Context, c *pgx.Conn) error {
 	return err
 }
 
-// doubt seeks those heads of which a reading has found an earlier one, or another one in their place.
-func (s *Store) doubt(ctx context.Context, c *pgx.Conn, read heads) error {
-	return s.seek(ctx, c, s.known.ahead(read))
+// remember notes heads that were read and that are durable. Before that it seeks those known heads of which this is an
+// earlier one, or another one in their place.
+func (s *Store) remember(ctx context.Context, c *pgx.Conn, read heads) error {
+	err := s.seek(ctx, c, s.known.ahead(read))
+	if err == nil {
+		s.known.add(read)
+	}
+	return err
 }
 
 // seek finds out which of the heads that were known before are not in the database any more. A ledger that is damaged
@@ -202,42 +209,32 @@ func (l *losses) refused(name string) error {
 }
 
 // noteLoss writes into a ledger that entries of it are lost, unless somebody has. Of a ledger that is gone as a whole
-// only the name is known: another one is made there, so that nobody begins it anew with nothing charged.
+// only the name is known: another one is made there, so that nobody begins it anew with nothing charged. Of a dataset's
+// record that is gone as a whole there is the note, and whoever registers the dataset again writes the entry.
 func (s *Store) noteLoss(lost loss) error {
 	if !ledger.IsSystem(lost.name) {
-		text := fmt.Appendf(nil, "%d %x", lost.at.Position, lost.at.Hash)
-		if err := s.Note(inspect.LostNote+lost.name, text); err != nil {
+		if err := s.Note(inspect.LostNote+lost.name, inspect.NoteOf(lost.at)); err != nil {
 			return err
 		}
 	}
-	now := time.Unix(0, time.Now().UnixNano()).UTC()
-	newest := now
 	var genesis *ledger.Genesis
 	snapshot, tail, err := s.Load(lost.name)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound) && ledger.IsSystem(lost.name): // daemons make it again
-		return nil
-	case errors.Is(err, ledger.ErrNotFound) && !ledger.IsDataset(lost.name):
-		genesis = &ledger.Genesis{StoreID: s.id, Principal: ledger.Daemon, Time: now,
+	case errors.Is(err, ledger.ErrNotFound) && (ledger.IsSystem(lost.name) || ledger.IsDataset(lost.name)):
+		return nil // daemons make the first again
+	case errors.Is(err, ledger.ErrNotFound):
+		genesis = &ledger.Genesis{StoreID: s.id, Principal: ledger.Daemon, Time: time.Unix(0, time.Now().UnixNano()).UTC(),
 			Spec: ledger.Spec{Name: lost.name, Adjacency: mechanism.AddOrRemoveOne}}
 		snapshot.Genesis = *genesis
 	case err != nil:
 		return err
-	case lost.noted(snapshot.Amended):
-		return nil
-	default:
-		newest = snapshot.Genesis.Time
-		records, err := s.Records(lost.name, max(snapshot.Head.Position, 1), 1)
-		if err != nil {
-			return err
-		}
-		if len(records) > 0 {
-			newest = records[0].Entry.Time
-		}
+	}
+	newest, err := s.left(lost, snapshot.Summary)
+	if err != nil || lost.noted(snapshot.Amended, newest) {
+		return err
 	}
 	state := ledger.NewState(snapshot, tail)
-	store := state.StoreOf(snapshot.Head.Position)
-	v := ledger.Restored{From: store, StoreID: store, Newest: newest, Lost: lost.at}
+	v := ledger.LostEntries(state, lost.at, newest)
 	r := ledger.Request{Sequence: 1, Digest: record.Digest(v), Action: v,
 		Writer: ledger.Writer{Principal: ledger.Daemon, Name: fmt.Sprintf("request/lost-%x", lost.at.Hash)}}
 	var lane ledger.Lane
@@ -247,7 +244,7 @@ func (s *Store) noteLoss(lost loss) error {
 		}
 	}
 	b := ledger.NewBatch(state)
-	if d := b.Decide(r, lane, now); d.Outcome != ledger.Accepted {
+	if d := b.Decide(r, lane, time.Now()); d.Outcome != ledger.Accepted {
 		return d.Err // nil for a duplicate
 	}
 	p := b.Proposal()
@@ -256,11 +253,42 @@ func (s *Store) noteLoss(lost loss) error {
 	return err
 }
 
-// noted reports whether an entry says already that this one, or one after it, is lost. An entry that amends the ledger
-// and comes after as many as the lost head had was written after the loss. What was lost later is told by what follows
-// the reconciling of that.
-func (l loss) noted(amended []ledger.Entry) bool {
-	return ledger.Lost(amended[min(l.amended, uint64(len(amended))):]).Position >= l.at.Position
+// left returns when the newest entry was taken that the database still had of a ledger, or when the ledger was made if
+// it had none. What was taken after the lost head was seen has been written since the loss, by a daemon that did not
+// know of it. The zero of Unix time says that nothing was left.
+func (s *Store) left(lost loss, sum ledger.Summary) (newest time.Time, err error) {
+	ahead, err := s.Ahead()
+	if err != nil {
+		return newest, err
+	}
+	seen := time.Unix(0, lost.since).Add(ahead)
+	newest = time.Unix(0, 0).UTC()
+	if !sum.Genesis.Time.After(seen) {
+		newest = sum.Genesis.Time
+	}
+	sort.Search(int(sum.Head.Position), func(i int) bool {
+		var found []ledger.Record
+		if err == nil {
+			found, err = s.Records(lost.name, uint64(i)+1, 1)
+		}
+		if err != nil || len(found) == 0 || found[0].Entry.Time.After(seen) {
+			return true
+		}
+		newest = found[0].Entry.Time // the search goes on among later entries
+		return false
+	})
+	return newest, err
+}
+
+// noted reports whether an entry tells of this loss already: one that names this head or a later one, and that says of
+// at least as much that it is lost. A head that was lost in an earlier failover may be of entries that are older than
+// those which a later failover took. An entry that amends the ledger and comes after as many as the lost head had was
+// written after the loss.
+func (l loss) noted(amended []ledger.Entry, newest time.Time) bool {
+	return slices.ContainsFunc(amended[min(l.amended, uint64(len(amended))):], func(e ledger.Entry) bool {
+		v, ok := e.Action.(ledger.Restored)
+		return ok && v.Lost.Position >= l.at.Position && !v.Newest.After(newest)
+	})
 }
 
 // notes reports whether a proposal is one of noteLoss.
@@ -270,6 +298,15 @@ func notes(p *ledger.Proposal) bool {
 	}
 	_, ok := p.Entries[0].Action.(ledger.Restored)
 	return ok
+}
+
+// LostWhole returns the newest entry of a ledger that the database has lost, as a daemon has noted it, zero if none has.
+func (s *Store) LostWhole(name string) (lost ledger.Head, err error) {
+	note, err := s.Noted(inspect.LostNote + name)
+	if err == nil && note != nil {
+		lost, err = inspect.ParseNote(note)
+	}
+	return lost, err
 }
 
 // Lost returns the ledgers of which the database has lost entries and that nobody has reconciled since.

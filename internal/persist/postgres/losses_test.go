@@ -2,12 +2,14 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -154,7 +156,7 @@ func TestLostEntries(t *testing.T) {
 		t.Errorf("a daemon without memory finds %v, %v; %d were told", lost, err, told.Load())
 	}
 
-	reconcile(t, ignorant, "lost")
+	reconcile(t, ignorant, "lost", 1)
 	sleeper.Mend()
 	eventually(t, "the sleeper", func() error { _, err := z.Heads([]string{"lost"}); return err })
 	if got := restorations(t, ignorant, "lost"); len(got) != 1 {
@@ -165,8 +167,14 @@ func TestLostEntries(t *testing.T) {
 	}
 }
 
-// TestRowsSetBack: somebody puts older rows in the place of newer ones while daemons run, on the same server.
+// TestRowsSetBack: somebody puts older rows in the place of newer ones while daemons run, on the same server. Another
+// daemon, which does not know of that, may have written as many entries since as were lost.
 func TestRowsSetBack(t *testing.T) {
+	t.Run("not written since", func(t *testing.T) { rowsSetBack(t, 0) })
+	t.Run("written by another daemon", func(t *testing.T) { rowsSetBack(t, 2) })
+}
+
+func rowsSetBack(t *testing.T, since int) {
 	c := Config{URL: database(t)}
 	s := mustOpen(t, c)
 	defer mustClose(t, s)
@@ -191,12 +199,17 @@ func TestRowsSetBack(t *testing.T) {
 		execute(t, c.URL, "DELETE FROM "+table)
 		execute(t, c.URL, "INSERT INTO "+table+" SELECT * FROM saved_"+table)
 	}
+	ignorant := mustOpen(t, c)
+	defer mustClose(t, ignorant)
+	for i := range since {
+		now(t, ignorant, "l", 20+i)
+	}
 	_, _, err := s.Load("l") // as a daemon does whose commit met another head
 	if err != nil {
 		t.Fatal(err)
 	}
-	if heads, err := s.Heads([]string{"l"}); err == nil && heads[0].Position == 1 {
-		t.Errorf("an answer from entry 1, after 3 were acknowledged")
+	if heads, err := s.Heads([]string{"l"}); err == nil && heads[0].Position < 4 {
+		t.Errorf("an answer from entry %d, after the loss of 3 that were acknowledged", heads[0].Position)
 	}
 	eventually(t, "the ledger", func() error { _, err := s.Heads([]string{"l"}); return err })
 	if got := restorations(t, s, "l"); len(got) != 1 || got[0].Position != 3 {
@@ -204,8 +217,8 @@ func TestRowsSetBack(t *testing.T) {
 	}
 }
 
-// reconcile says that what was lost is nothing.
-func reconcile(t *testing.T, s *Store, name string) {
+// reconcile says for the i-th time that what was lost is nothing.
+func reconcile(t *testing.T, s *Store, name string, i int) {
 	t.Helper()
 	snapshot, tail, err := s.Load(name)
 	if err != nil {
@@ -213,12 +226,168 @@ func reconcile(t *testing.T, s *Store, name string) {
 	}
 	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
 	v := ledger.Reconcile{Reason: "a test"}
-	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: "p", Name: "request/r"}, Sequence: 1,
+	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: "p", Name: fmt.Sprintf("request/r%d", i)}, Sequence: 1,
 		Digest: record.Digest(v), Action: v}, ledger.Lane{}, time.Now())
 	if d.Outcome != ledger.Accepted {
 		t.Fatal(d.Err)
 	}
 	if _, err := s.Append([]ledger.Proposal{b.Proposal()}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// now charges a ledger with the time of this machine, as daemons do.
+func now(t *testing.T, s *Store, name string, i int) {
+	t.Helper()
+	snapshot, tail, err := s.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: uint32(i)}}}
+	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: fmt.Sprintf("request/%d", i)}, Sequence: 1,
+		Digest: record.Digest(v), Action: v}, ledger.Lane{}, time.Now())
+	if d.Outcome != ledger.Accepted {
+		t.Fatal(d.Err)
+	}
+	if _, err := s.Append([]ledger.Proposal{b.Proposal()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// anew has a store take the server for another start of it at its next connection, as after a failover.
+func anew(s *Store) {
+	s.losses.surveying.Lock()
+	defer s.losses.surveying.Unlock()
+	s.losses.server = ""
+}
+
+// TestLossesOfTwoFailovers: daemons that were cut off know different heads of a ledger. Those of one loss are told
+// once for the newest head, unless a daemon with an earlier one comes first. A head that an earlier failover took is
+// told although the later one lost a head with a larger position, because it is of entries that are older.
+func TestLossesOfTwoFailovers(t *testing.T) {
+	url := database(t)
+	asleep := func() (*Store, *pgtest.Proxy) {
+		proxy, through := pgtest.NewProxy(t, url)
+		s := mustOpen(t, Config{URL: through})
+		t.Cleanup(func() { mustClose(t, s) })
+		return s, proxy
+	}
+	sleep := func(s *Store, proxy *pgtest.Proxy) (lost ledger.Head) {
+		t.Helper()
+		heads, err := s.Heads([]string{"l"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy.CutOff()
+		return heads[0]
+	}
+	tables := []string{"heads", "packs", "lanes", "mechanisms", "counts", "amendments"}
+	save := func() {
+		for _, table := range tables {
+			execute(t, url, "DROP TABLE IF EXISTS saved_"+table)
+			execute(t, url, "CREATE TABLE saved_"+table+" AS TABLE "+table)
+		}
+	}
+	t.Cleanup(func() {
+		for _, table := range tables {
+			execute(t, url, "DROP TABLE IF EXISTS saved_"+table)
+		}
+	})
+	setBack := func() {
+		for _, table := range tables {
+			execute(t, url, "DELETE FROM "+table)
+			execute(t, url, "INSERT INTO "+table+" SELECT * FROM saved_"+table)
+		}
+	}
+	first, firstProxy := asleep()
+	early, earlyProxy := asleep()
+	late, lateProxy := asleep()
+	s := mustOpen(t, Config{URL: url})
+	if _, _, err := s.Create(storetest.Genesis("l")); err != nil {
+		t.Fatal(err)
+	}
+	now(t, s, "l", 1)
+	save()
+	now(t, s, "l", 2)
+	now(t, s, "l", 3)
+	old := sleep(first, firstProxy)
+	mustClose(t, s)
+	setBack() // the first failover, of which only a daemon knows that is cut off
+	s = mustOpen(t, Config{URL: url})
+	now(t, s, "l", 12)
+	now(t, s, "l", 13)
+	save()
+	now(t, s, "l", 14)
+	lower := sleep(early, earlyProxy)
+	now(t, s, "l", 15)
+	higher := sleep(late, lateProxy)
+	mustClose(t, s)
+	setBack() // the second
+	s = mustOpen(t, Config{URL: url})
+	defer mustClose(t, s)
+
+	var want []ledger.Head
+	wake := func(what string, store *Store, proxy *pgtest.Proxy, lost ...ledger.Head) {
+		t.Helper()
+		anew(store)
+		proxy.Mend()
+		eventually(t, what, func() error { _, err := store.Heads([]string{"l"}); return err })
+		want = append(want, lost...)
+		if got := restorations(t, s, "l"); !slices.Equal(got, want) {
+			t.Fatalf("after the daemon that knew %s: the ledger says that %v were lost; want %v", what, got, want)
+		}
+		if snapshot, _, err := s.Load("l"); err != nil || snapshot.Unreconciled != (len(lost) > 0) {
+			t.Fatalf("after the daemon that knew %s: unreconciled %v, %v", what, snapshot.Unreconciled, err)
+		}
+		if len(lost) > 0 {
+			reconcile(t, s, "l", len(want))
+		}
+	}
+	wake("an entry of the second loss", early, earlyProxy, lower)
+	wake("a later one", late, lateProxy, higher)
+	wake("one of the first loss", first, firstProxy, old)
+}
+
+// TestLostDataset: the record of a dataset is lost as a whole. Daemons that start later find a note of it, so that
+// nobody registers the dataset anew with nothing charged.
+func TestLostDataset(t *testing.T) {
+	c := Config{URL: database(t)}
+	s := mustOpen(t, c)
+	defer mustClose(t, s)
+	g := storetest.Genesis("dataset:survey")
+	g.Spec.DatasetID = "survey"
+	g.Spec.Dataset = &ledger.Dataset{MaxRecords: 1, EnforcedBy: "a key", BudgetOf: "dataset:other"}
+	if _, _, err := s.Create(g); err != nil {
+		t.Fatal(err)
+	}
+	now(t, s, g.Spec.Name, 1)
+	heads, err := s.Heads([]string{g.Spec.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"ledgers", "heads", "packs", "lanes", "mechanisms", "counts"} {
+		execute(t, c.URL, "DELETE FROM "+table)
+	}
+	execute(t, c.URL, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "+
+		"WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	anew(s)
+	other := mustOpen(t, c)
+	defer mustClose(t, other)
+	eventually(t, "the note", func() error {
+		if _, err := s.Heads([]string{g.Spec.Name}); err != nil {
+			return err
+		}
+		if lost, err := other.LostWhole(g.Spec.Name); err != nil || lost != heads[0] {
+			return fmt.Errorf("%v, %v; want %v", lost, err, heads[0])
+		}
+		return nil
+	})
+	lost, err := other.Lost()
+	if err != nil || len(lost) != 1 || lost[0].Ledger != g.Spec.Name {
+		t.Errorf("the store tells of %v, %v", lost, err)
+	}
+	if lost, err := other.LostWhole("dataset:other"); err != nil || lost != (ledger.Head{}) {
+		t.Errorf("another dataset: %v, %v", lost, err)
 	}
 }

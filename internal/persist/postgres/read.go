@@ -67,8 +67,7 @@ func (s *Store) believe(v *view) error {
 			return err
 		}
 	}
-	s.known.add(v.heads)
-	return s.doubt(v.ctx, v.conn, v.heads)
+	return s.remember(v.ctx, v.conn, v.heads)
 }
 
 // query makes one round trip.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
@@ -54,8 +56,10 @@ func doctor(p *cli.Program) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the daemon, the way to it, and its data directory",
 		Long: `Check, a line each with ok, warn or fail and what to do about it: whether the daemon
-answers and serves; whether its version is this command's; whether others can read
-what is sent, and how long certificates last; and, on the daemon's machine, the room
+answers and serves; whether its version is this command's; what it knows of its store
+that somebody should look at, such as damage, lost entries or an old backup, which it
+tells auditors of everything; whether others can read what is sent, and how long
+certificates last; and, on the daemon's machine, the room
 on the disk, the permissions in the data directory and, while no daemon runs there,
 whether one would start with what is in it. That is --data, or where the socket
 accountant.sock in --server lies.
@@ -119,9 +123,11 @@ func ownDirectory(server string) string {
 func examine(p *cli.Program, c *cobra.Command, data string) (found []finding, err error) {
 	var h client.Health
 	var policy *accountantv1.GetAccessResponse
+	var kept []finding // what the daemon says of its store
 	unreachable := p.With(c, func(daemon *client.Client) (err error) {
 		if h, err = daemon.Health(c.Context()); err == nil && h.Serving {
 			policy, _ = daemon.GetAccess(c.Context(), &accountantv1.GetAccessRequest{}) // an earlier daemon cannot say
+			kept = statusFindings(daemon.StoreStatus(c.Context()))
 		}
 		return err
 	})
@@ -144,6 +150,7 @@ func examine(p *cli.Program, c *cobra.Command, data string) (found []finding, er
 			found = append(found, certificateFinding("server certificate", h.TLS.PeerCertificates[0], time.Now()))
 		}
 	}
+	found = append(found, kept...)
 	if data != "" {
 		if d, ok := diskFinding(data); ok {
 			found = append(found, d)
@@ -155,6 +162,30 @@ func examine(p *cli.Program, c *cobra.Command, data string) (found []finding, er
 		return found, notAnswering{"the daemon", unreachable}
 	}
 	return found, failing(found)
+}
+
+// statusFindings are what a daemon has answered, or why it has not, about the state of its store.
+func statusFindings(s *accountantv1.GetStoreStatusResponse, err error) (found []finding) {
+	switch status.Code(err) {
+	case codes.OK:
+	case codes.PermissionDenied, codes.Unauthenticated:
+		return []finding{{"store", foundWarn, "the daemon tells only auditors of everything about its store",
+			"ask as one of them"}}
+	default:
+		return []finding{{"store", foundFail, status.Convert(err).Message(), "look at the daemon's log"}}
+	}
+	damage := s.GetLastVerification().GetDamage()
+	for _, warning := range s.GetWarnings() { // sentences that say what to do, too
+		result := foundWarn
+		if damage != "" && strings.Contains(warning, damage) {
+			result = foundFail
+		}
+		found = append(found, finding{"store", result, warning, ""})
+	}
+	if len(found) == 0 {
+		found = []finding{{"store", foundOK, "nothing is damaged or lost, and a backup is recent", ""}}
+	}
+	return found
 }
 
 // failing returns an error if one of the findings failed.

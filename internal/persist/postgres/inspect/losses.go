@@ -7,11 +7,27 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
 // LostNote, followed by a ledger's name, is the name of the note that a daemon makes of a lost entry.
 const LostNote = "lost/"
+
+// NoteOf is the text of the note of a lost entry.
+func NoteOf(lost ledger.Head) []byte { return fmt.Appendf(nil, "%d %x", lost.Position, lost.Hash) }
+
+// ParseNote is the inverse of NoteOf.
+func ParseNote(text []byte) (lost ledger.Head, err error) {
+	var hash []byte
+	if _, err = fmt.Sscanf(string(text), "%d %x", &lost.Position, &hash); err == nil && copy(lost.Hash[:], hash) < len(hash) {
+		err = fmt.Errorf("a hash of %d bytes", len(hash))
+	}
+	if err != nil {
+		return lost, fmt.Errorf("the note of a loss: %w", err)
+	}
+	return lost, nil
+}
 
 // Loss is a ledger of which the database has lost entries that were acknowledged.
 type Loss struct {
@@ -36,10 +52,11 @@ func Lost(ctx context.Context, c *pgx.Conn) (lost []Loss, err error) {
 		if err != nil {
 			return err
 		}
-		l := Loss{Ledger: strings.TrimPrefix(name, NoteRow+LostNote)}
-		if _, err := fmt.Sscan(string(text), &l.Position); err != nil {
-			return fmt.Errorf("the note of a loss: %w", err)
+		at, err := ParseNote(text)
+		if err != nil {
+			return err
 		}
+		l := Loss{Ledger: strings.TrimPrefix(name, NoteRow+LostNote), Position: at.Position}
 		if number != nil {
 			value, err := rows.Unseal(rows.HeadsBucket, rows.NumberKey(uint64(*number)), head)
 			if err != nil {
