@@ -46,7 +46,6 @@ var backward = map[string]int{
 	"internal/interchange":             20, // of 113
 	"internal/loss/allocation":         8,  // of 25
 	"internal/persist/memory":          4,  // of 12
-	"internal/persist/verify":          5,  // of 22
 	"internal/pld/closed":              4,  // of 18
 	"internal/server/bearer":           6,  // of 29
 	"internal/server/overview":         15, // of 92

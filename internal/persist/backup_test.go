@@ -122,7 +122,7 @@ func (f fatal) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 func TestBackupOfDamage(t *testing.T) {
 	content, _ := small(t)
 	by := kinds(aims(t, content))
-	for _, kind := range []string{"log/leaf/header", "log/leaf/element", "writers/inline/key", "root/leaf/element"} {
+	for _, kind := range []string{"tail/leaf/header", "tail/leaf/element", "writers/inline/key", "root/leaf/element"} {
 		path := filepath.Join(t.TempDir(), "s.db")
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)

@@ -95,6 +95,7 @@ func (c *committer) commit(ops []*operation) int {
 		return answer(ops[:n], err)
 	}
 	c.nextKey = w.nextKey
+	c.upkeep.grown(w.tail)
 	if c.config.Observe != nil {
 		now := time.Now()
 		c.config.Observe(Commit{Operations: n, Entries: w.entries, Bytes: w.bytes, Duration: now.Sub(start),
@@ -166,6 +167,5 @@ func answer(ops []*operation, err error) int {
 // and nothing worse.
 func (w *writing) growth(db *bolt.DB) int64 {
 	page := int64(db.Info().PageSize)
-	rows := int64(w.puts - w.entries) // the log's are neighbours
-	return 2*int64(w.bytes) + 2*rows*page + 2*int64(db.Stats().FreelistInuse) + 64*page
+	return 2*int64(w.bytes) + 2*int64(w.puts)*page + 2*int64(db.Stats().FreelistInuse) + 64*page
 }

@@ -67,6 +67,7 @@ func flippedStore(t *testing.T) (content []byte, all []sent) {
 		create(name)
 		charge(newCharge(name, audittest.Writer(1000+i), 1, i), true)
 	}
+	dealAll(t, s)
 	for i := range 300 {
 		charge(newCharge("many", audittest.Writer(0), uint64(i+1), i), i%10 == 0)
 	}
@@ -101,8 +102,8 @@ func TestFlippedBits(t *testing.T) {
 	content, all := flippedStore(t)
 	by := kinds(aims(t, content))
 	names := slices.Sorted(maps.Keys(by))
-	for _, want := range []string{"log/branch", "writers/branch", "ledgers/branch", "heads/branch", "meta/inline",
-		"freelist/ids", "root/leaf"} {
+	for _, want := range []string{"tail/branch", "packs/branch", "writers/branch", "ledgers/branch", "heads/branch",
+		"meta/inline", "freelist/ids", "root/leaf"} {
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, want) }) {
 			t.Fatalf("no %s in %v", want, names)
 		}

@@ -37,8 +37,8 @@ func TestRows(t *testing.T) {
 		if got, err := rows.ParseHead(h.Number, b); err != nil || !reflect.DeepEqual(got, h) {
 			t.Fatalf("head %+v, %v; want %+v", got, err, h)
 		}
-		l := rows.Lane{ID: number.Draw(t, "id") | 1, Sequence: number.Draw(t, "sequence") | 1,
-			Position: number.Draw(t, "position") | 1, Last: 1<<64 - 1}
+		l := rows.Lane{First: number.Draw(t, "first") | 1, Sequence: number.Draw(t, "sequence") | 1,
+			Position: 1<<64 - 1}
 		if got, err := rows.ParseLane(l.Append(nil)); err != nil || got != l {
 			t.Fatalf("lane %+v, %v; want %+v", got, err, l)
 		}
@@ -51,7 +51,7 @@ func FuzzRows(f *testing.F) {
 	f.Add(rows.Head{Distinct: 1, Totals: []uint64{3}, Last: 7}.Append(nil))
 	f.Add(rows.Head{Last: 7, Amended: 2}.Append(nil))
 	f.Add(rows.Head{Last: 7, Open: 1, Held: 5, Amended: 2}.Append(nil))
-	f.Add(rows.Lane{ID: 1, Sequence: 2, Position: 3, Last: 4}.Append(nil))
+	f.Add(rows.Lane{First: 1, Sequence: 2, Position: 3}.Append(nil))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if h, err := rows.ParseHead(1, b); err == nil {

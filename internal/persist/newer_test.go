@@ -49,7 +49,7 @@ func TestNewerStore(t *testing.T) {
 		if err == nil {
 			err = future.Put([]byte("key"), []byte("a row without a checksum"))
 		}
-		for _, b := range []rows.Bucket{rows.MetaBucket, rows.LedgersBucket, rows.HeadsBucket, rows.LogBucket} {
+		for _, b := range []rows.Bucket{rows.MetaBucket, rows.LedgersBucket, rows.HeadsBucket, rows.TailBucket} {
 			err = errors.Join(err, tx.Bucket([]byte(b.String())).Put([]byte("\xffnewer"), []byte("another form")))
 		}
 		return err

@@ -128,8 +128,15 @@ func (s *Store) open() error {
 		allocate: s.config.hooks.allocate}
 	s.opened, err = file.Stat()
 	var nextKey uint64
+	var tail int64
 	if err == nil {
 		nextKey, err = s.prepare(file)
+	}
+	if err == nil {
+		err = s.view(func(v *rows.View) (err error) {
+			tail, err = tailSize(v)
+			return err
+		})
 	}
 	if err == nil {
 		err = removeCopies(s.config.Path)
@@ -141,6 +148,11 @@ func (s *Store) open() error {
 		}
 		return err
 	}
+	s.upkeep.most, s.upkeep.least = tailMost, tailLeast
+	if s.config.hooks.dealt {
+		s.upkeep.most, s.upkeep.least = 0, 0
+	}
+	s.upkeep.start(tail, s.deal)
 	c := &committer{Store: s, nextKey: nextKey}
 	s.commits = group.Start(s.config.GroupWait, c.commit, func(o *operation) { close(o.done) })
 	go s.watch()

@@ -16,19 +16,22 @@ func (w *writing) provenRows() error {
 		return nil
 	}
 	for _, r := range w.staged {
-		if r.bucket == rows.LogBucket && w.endProven {
+		appended := r.bucket == rows.TailBucket && r.value != nil
+		if appended && w.endProven {
 			continue
 		}
 		var err error
-		if r.bucket == rows.WritersBucket || r.bucket == rows.LedgersBucket {
+		switch r.bucket {
+		case rows.WritersBucket, rows.LedgersBucket, rows.PacksBucket: // whose leaves were not checked at the start
 			err = w.Proven(r.bucket, r.key)
-		} else {
+		}
+		if err == nil && (r.bucket != rows.WritersBucket && r.bucket != rows.LedgersBucket) {
 			err = rows.AsDamage(w.Checked().Rewritten(r.bucket.String(), r.key, r.value == nil))
 		}
 		if err != nil {
 			return err
 		}
-		w.endProven = w.endProven || r.bucket == rows.LogBucket
+		w.endProven = w.endProven || appended
 	}
 	return nil
 }

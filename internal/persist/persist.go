@@ -1,8 +1,8 @@
 // Package persist keeps ledgers in one bbolt file: the bbolt implementation of
 // ledger.Store, and the only room that knows bbolt.
 //
-// All ledgers share one append-only log of records, each with the hash of the
-// one before in its ledger; small rows beside it tell where each ledger and each
+// Entries are appended to one tail for all ledgers and dealt out later into packs of each ledger (deal.go); small
+// rows beside them tell where each ledger and each
 // lane ends (format.go, docs/decisions). One goroutine, the committer, makes
 // what waits durable together. Every value carries a checksum of itself and its
 // place and is verified when it is read.
@@ -82,6 +82,7 @@ type hooks struct {
 	allocate func(f *os.File, from, to int64) error // instead of allocate
 	noSync   bool                                   // nothing survives a power cut
 	alone    bool                                   // keep nothing beside the file, which must be there
+	dealt    bool                                   // deal out all of the tail that may be, at once
 }
 
 // Store is a ledger.Store in a bbolt file.
@@ -97,6 +98,7 @@ type Store struct {
 	boot         string   // the kernel's
 
 	commits *group.Committer[*operation]
+	upkeep  upkeep
 
 	published published
 	failure   atomic.Pointer[error] // why everything is refused
@@ -210,6 +212,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) close() error {
+	s.upkeep.end()
 	err := s.settle()
 	err = errors.Join(err, s.db.Close()) // waits for readers
 	if s.acknowledged != nil {

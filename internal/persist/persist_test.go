@@ -104,6 +104,13 @@ func TestContract(t *testing.T) {
 	storetest.Run(t, harness(Config{}))
 }
 
+// Upkeep deals out all but the newest row after each commit.
+func TestContractDealt(t *testing.T) {
+	h := harness(Config{hooks: hooks{dealt: true}})
+	h.Faults = nil // upkeep's commits would meet them
+	storetest.Run(t, h)
+}
+
 func TestContractTinyLimits(t *testing.T) {
 	storetest.Run(t, harness(Config{MaxBatchBytes: 2500, AllocationStep: 32 << 10}))
 }

@@ -19,13 +19,8 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 			return err
 		}
 		if h.Last != 0 { // the head must be what the log says
-			newest, err := v.Entry(h.Number, h.Last)
-			if err != nil {
+			if _, err := v.Log(h).Newest(h); err != nil {
 				return err
-			}
-			if newest.Hash != h.At.Hash || newest.Entry.Position != h.At.Position {
-				return rows.Damaged(rows.HeadsBucket, rows.NumberKey(h.Number), "head %x at %d, the log has %x at %d",
-					h.At.Hash, h.At.Position, newest.Hash, newest.Entry.Position)
 			}
 		}
 		if snapshot.Parts, err = v.Parts(h); err != nil {
@@ -110,22 +105,17 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out led
 		if sequence == 0 || sequence > l.Sequence {
 			return fmt.Errorf("ledger %s: sequence %d of writer %s: %w", name, sequence, w.Name, ledger.ErrNotFound)
 		}
-		out, err = l.Record(sequence, inLane(v, h, l, w))
+		out, err = inLane(v, h, l, w).Record(sequence)
 		return err
 	})
 	return out, err
 }
 
 // inLane reads a writer's entries.
-func inLane(v *rows.View, h rows.Head, l rows.Lane, w ledger.Writer) rows.LaneLog {
-	return rows.LaneLog{Writer: w, Every: rows.IndexEvery,
-		Indexed: func(block uint64) (uint64, error) {
-			return rows.Must(v, rows.SequencesBucket, rows.BlockKey(l.ID, block), rows.ParseUint64)
-		},
-		Entry: func(key uint64) (ledger.Record, uint64, error) {
-			e, err := v.Entry(h.Number, key)
-			return e.Record, e.PreviousOfWriter, err
-		}}
+func inLane(v *rows.View, h rows.Head, l rows.Lane, w ledger.Writer) *rows.LaneLog {
+	return &rows.LaneLog{Log: v.Log(h), Lane: l, Writer: w, Indexed: func(block uint64) (uint64, error) {
+		return rows.Must(v, rows.SequencesBucket, rows.SequenceKey(h.Number, l.First, block), rows.ParseUint64)
+	}}
 }
 
 // Namesakes implements ledger.Store. A writer's key begins with its principal, so
@@ -153,8 +143,8 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 				if err != nil {
 					return err
 				}
-				if l.ID != 0 {
-					r, err := l.Record(1, inLane(v, h, l, other))
+				if l.First != 0 {
+					r, err := inLane(v, h, l, other).Record(1)
 					if err != nil {
 						return err
 					}
@@ -168,8 +158,7 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 	return out, err
 }
 
-// Records implements ledger.Store: it starts at the indexed entry after the page
-// and walks back, checking the chain.
+// Records implements ledger.Store, checking the chain.
 func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Record, err error) {
 	err = s.view(func(v *rows.View) error {
 		h, err := v.Find(name)
@@ -180,9 +169,8 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 		if limit <= 0 || from > h.At.Position {
 			return nil
 		}
-		to := from + min(uint64(limit)-1, h.At.Position-from)
-		out = make([]ledger.Record, to-from+1)
-		return v.Walk(h, from, to, func(r ledger.Record) { out[r.Entry.Position-from] = r })
+		out, err = v.Records(h, from, from+min(uint64(limit)-1, h.At.Position-from))
+		return err
 	})
 	if err != nil {
 		return nil, err

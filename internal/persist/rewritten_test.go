@@ -37,7 +37,7 @@ func TestOverflowDamagedWhileServing(t *testing.T) {
 				continue
 			}
 			header := at[random.IntN(len(at)/16)*16]
-			if kind == "log/leaf/header" { // of the others none is ever rewritten
+			if kind == "tail/leaf/header" { // of the others none is ever rewritten
 				header = at[len(at)-16]
 			}
 			if overflowOutcome(t, content, all, header, bit, random) {
@@ -45,7 +45,7 @@ func TestOverflowDamagedWhileServing(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"root/leaf/header", "log/branch/header", "log/leaf/header", "heads/leaf/header",
+	for _, kind := range []string{"root/leaf/header", "tail/branch/header", "tail/leaf/header", "heads/leaf/header",
 		"writers/branch/header", "ledgers/branch/header", "freelist/header"} {
 		if found[kind] == 0 {
 			t.Errorf("%s: none found: %v", kind, found)

@@ -14,9 +14,8 @@ import (
 
 // checkBeforeOpen checks what bbolt relies on when it opens a file to write, and when it
 // rewrites a page: the list of free pages, and that no page in use is in it; every branch
-// page, and that no page is led to twice; and the leaves, apart from two large buckets. Of
-// the log only the last leaf is ever rewritten, which (*rows.View).Next checks; leaves of
-// writers are checked whenever they are rewritten (Proven).
+// page, and that no page is led to twice; and the leaves, apart from two large buckets,
+// whose leaves are checked whenever they are rewritten (Proven).
 func checkBeforeOpen(path string, timeout time.Duration) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -27,7 +26,7 @@ func checkBeforeOpen(path string, timeout time.Duration) error {
 	}
 	err = rows.OpenToRead(path, timeout, func(tx *bolt.Tx, file io.ReaderAt) error {
 		return rows.CheckPages(tx, file, pages.Check{Skip: func(name []byte) bool {
-			return string(name) == rows.LogBucket.String() || string(name) == rows.WritersBucket.String()
+			return string(name) == rows.PacksBucket.String() || string(name) == rows.WritersBucket.String()
 		}})
 	})
 	if errors.Is(err, rows.ErrNoPages) {

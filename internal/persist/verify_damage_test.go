@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,8 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -26,6 +29,7 @@ func honest(t testing.TB) []byte {
 	s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
 	audittest.Fill(t, s, audittest.Spec("a", 0), 500, 1)
 	audittest.Fill(t, s, audittest.Spec("b", 3), 50, 2)
+	dealAll(t, s)
 	audittest.Append(t, s, "a", 200, 4)
 	audittest.Append(t, s, "b", 5, 5)
 	if err := s.Close(); err != nil {
@@ -117,6 +121,9 @@ func TestVerifyFindsDamagedRows(t *testing.T) {
 		}
 		for what, damage := range damages {
 			for _, key := range chosen {
+				if b == rows.AmendmentsBucket && what == "sealed bit" {
+					continue // it has no bits
+				}
 				if b == rows.MetaBucket && (strings.HasPrefix(what, "added") || what == "sealed bit") {
 					// another store, or another version that is known
 					continue // nothing follows from those
@@ -134,7 +141,8 @@ func TestVerifyFindsDamagedRows(t *testing.T) {
 						t.Fatalf("found %v", err)
 					}
 					named := strings.Contains(err.Error(), "bucket "+b.String())
-					if !named && b != rows.LogBucket && b != rows.ReservationsBucket && b != rows.HeadsBucket {
+					if !named && b != rows.TailBucket && b != rows.PacksBucket && b != rows.GenesesBucket &&
+						b != rows.ReservationsBucket && b != rows.HeadsBucket {
 						t.Errorf("%v does not name the bucket", err)
 					}
 				})
@@ -147,39 +155,25 @@ func TestVerifyFindsDamagedRows(t *testing.T) {
 func TestVerifyFindsForgedRecords(t *testing.T) {
 	content := honest(t)
 	const number, position = 1, 300 // ledger a
-	key := func(tx *bolt.Tx, position uint64) (key uint64) {
-		v := &rows.View{Tx: tx}
-		h, err := v.Head(number)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for at := h.Last; ; {
-			r, err := v.Entry(number, at)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Entry.Position == position {
-				return at
-			}
-			at = r.PreviousInLedger
-		}
-	}
-	edit := func(change func(r *rows.Linked)) func(tx *bolt.Tx) error {
+	edit := func(change func(p *packs.Pack, i int, e *ledger.Entry, before *uint64)) func(tx *bolt.Tx) error {
 		return func(tx *bolt.Tx) error {
-			at := key(tx, position)
-			r, err := (&rows.View{Tx: tx}).Entry(number, at)
+			bb := tx.Bucket([]byte(rows.PacksBucket.String()))
+			key, stored := bb.Cursor().Seek(rows.BlockKey(number, position))
+			p, err := rows.ParsePack(number, binary.BigEndian.Uint64(key[8:]), stored)
 			if err != nil {
 				return err
 			}
-			change(&r)
-			raw, err := record.MarshalEntry(r.Entry, r.PreviousInLedger, r.PreviousOfWriter)
+			i := int(position - p.First)
+			e, before, err := record.UnmarshalEntry(p.Raws[i])
 			if err != nil {
 				return err
 			}
-			value := append(append(rows.AppendNumber(make([]byte, rows.ChecksumSize), number), r.Previous[:]...),
-				raw...)
-			return tx.Bucket([]byte("log")).Put(rows.NumberKey(at),
-				rows.Seal(rows.LogBucket, rows.NumberKey(at), value))
+			p.Raws, p.Keys = slices.Clone(p.Raws), slices.Clone(p.Keys)
+			change(&p, i, &e, &before)
+			if p.Raws[i], err = record.MarshalEntry(e, before); err != nil {
+				return err
+			}
+			return bb.Put(bytes.Clone(key), rows.SealPack(number, p))
 		}
 	}
 	for _, c := range []struct {
@@ -187,36 +181,43 @@ func TestVerifyFindsForgedRecords(t *testing.T) {
 		change func(tx *bolt.Tx) error
 		says   string
 	}{
-		{"time", edit(func(r *rows.Linked) { r.Entry.Time = audittest.Time(1) }),
-			"ledger a: entry 301: previous hash: "},
-		{"previous hash", edit(func(r *rows.Linked) { r.Previous[0] ^= 1 }), "ledger a: entry 300: previous hash: "},
-		{"previous in ledger", edit(func(r *rows.Linked) { r.PreviousInLedger-- }),
-			"ledger a: entry 300: previous_in_ledger: "},
-		{"previous of writer", edit(func(r *rows.Linked) { r.PreviousOfWriter-- }),
+		{"time", edit(func(_ *packs.Pack, _ int, e *ledger.Entry, _ *uint64) { e.Time = audittest.Time(1) }),
+			"ledger a: entry 3"}, // of the next pack, or a total
+		{"previous hash", edit(func(p *packs.Pack, _ int, _ *ledger.Entry, _ *uint64) { p.Previous[0] ^= 1 }),
+			"ledger a: entry 2"}, // the first one of the pack
+		{"previous of writer", edit(func(_ *packs.Pack, _ int, _ *ledger.Entry, before *uint64) { *before-- }),
 			"ledger a: entry 300: previous_of_writer: "},
-		{"position", edit(func(r *rows.Linked) { r.Entry.Position++ }),
+		{"log key", edit(func(p *packs.Pack, i int, _ *ledger.Entry, _ *uint64) { p.Keys[0] = 1 }),
+			"ledger a: entry 2"},
+		{"position", edit(func(_ *packs.Pack, _ int, e *ledger.Entry, _ *uint64) { e.Position++ }),
 			"ledger a: entry 300: position: 301; expected: 300"},
-		{"sequence", edit(func(r *rows.Linked) { r.Entry.Sequence++ }), "ledger a: entry 300: sequence of writer "},
-		{"digest", edit(func(r *rows.Linked) { r.Entry.Digest[31] ^= 1 }), "ledger a: entry 300: digest: "},
-		{"another's record", func(tx *bolt.Tx) error {
-			at := key(tx, position)
-			bb := tx.Bucket([]byte("log"))
-			value := bytes.Clone(bb.Get(rows.NumberKey(at)))
-			binary.BigEndian.PutUint64(value[rows.ChecksumSize:], 2) // no ledger's
-			return bb.Put(rows.NumberKey(at),
-				rows.Seal(rows.LogBucket, rows.NumberKey(at), value))
-		}, "bucket log, key "},
-		{"swapped", func(tx *bolt.Tx) error {
-			a, b := rows.NumberKey(key(tx, position)), rows.NumberKey(key(tx, position+1))
-			bb := tx.Bucket([]byte("log"))
-			x, y := bytes.Clone(bb.Get(a)), bytes.Clone(bb.Get(b))
-			return errors.Join(bb.Put(a, rows.Seal(rows.LogBucket, a, y)), bb.Put(b, rows.Seal(rows.LogBucket, b, x)))
-		}, "ledger a: entry 300: previous hash: "},
-		{"twice", func(tx *bolt.Tx) error {
-			a, b := rows.NumberKey(key(tx, position)), rows.NumberKey(key(tx, position+1))
-			bb := tx.Bucket([]byte("log"))
-			return bb.Put(b, rows.Seal(rows.LogBucket, b, bytes.Clone(bb.Get(a))))
-		}, "ledger a: entry 301: previous hash: "},
+		{"sequence", edit(func(_ *packs.Pack, _ int, e *ledger.Entry, _ *uint64) { e.Sequence++ }),
+			"ledger a: entry 300: sequence of writer "},
+		{"another's pack", func(tx *bolt.Tx) error {
+			bb := tx.Bucket([]byte(rows.PacksBucket.String()))
+			key, stored := bb.Cursor().Seek(rows.BlockKey(number, position))
+			key = bytes.Clone(key)
+			p, err := rows.ParsePack(number, binary.BigEndian.Uint64(key[8:]), stored)
+			other := rows.BlockKey(2, p.Last()) // no ledger's
+			return errors.Join(err, bb.Delete(key), bb.Put(other, rows.SealPack(2, p)))
+		}, "ledger a: entry "},
+		{"a row of the tail for another ledger", func(tx *bolt.Tx) error {
+			bb := tx.Bucket([]byte(rows.TailBucket.String()))
+			key, stored := bb.Cursor().Last()
+			r, err := rows.UnsealTail(key, stored)
+			key, r.Number = bytes.Clone(key), 2 // no ledger's
+			return errors.Join(err, bb.Put(key, rows.Seal(rows.TailBucket, key, r.Append(make([]byte, rows.ChecksumSize)))))
+		}, "bucket tail, key "},
+		{"a row of the tail twice", func(tx *bolt.Tx) error {
+			bb := tx.Bucket([]byte(rows.TailBucket.String()))
+			key, stored := bb.Cursor().Last()
+			r, err := rows.UnsealTail(key, stored)
+			for i := range r.Keys {
+				r.Keys[i] += 1000
+			}
+			key = rows.NumberKey(r.Key())
+			return errors.Join(err, bb.Put(key, rows.Seal(rows.TailBucket, key, r.Append(make([]byte, rows.ChecksumSize)))))
+		}, "store "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := verifyBytes(t, changed(t, content, c.change))

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -18,7 +19,8 @@ type writing struct {
 	endProven bool   // the pages at the end of the log, where every record goes
 	limit     int    // bytes of one operation
 	puts      int
-	bytes     int // of keys and values put
+	bytes     int   // of keys and values put
+	tail      int64 // bytes of the values put into the tail
 	entries   int
 
 	staged []row // of the operation at hand
@@ -87,11 +89,18 @@ func (w *writing) next() uint64 {
 	return w.nextKey - 1
 }
 
-// stageLog adds a record of the ledger with this number to the log.
-func (w *writing) stageLog(key, number uint64, previous ledger.Hash, raw []byte) {
-	value := rows.AppendNumber(w.value(rows.LogHeaderSize+len(raw)), number)
-	value = append(append(value, previous[:]...), raw...)
-	w.stage(rows.LogBucket, rows.AppendNumber(w.arena.room(8), key), value)
+// tailBytes is how large a row of the tail is, about, if there is enough for it. bbolt rewrites the last few rows with
+// each commit, and reads a whole page for each of them.
+const tailBytes = 8 << 10
+
+// stageTail adds a change's entries to the tail. before is the log key of the ledger's entry before them.
+func (w *writing) stageTail(c *book.Change, before uint64) {
+	for p := range c.Packs(tailBytes) {
+		room := 2*binary.MaxVarintLen64 + p.Room()
+		value := rows.Tail{Pack: p, Number: c.Head.Number, Before: before}.Append(w.value(room))
+		before = p.Key()
+		w.stage(rows.TailBucket, rows.AppendNumber(w.arena.room(8), before), value)
+	}
 }
 
 func (w *writing) stageHead(h rows.Head) {
@@ -140,8 +149,10 @@ func (w *writing) put() error {
 			return err
 		}
 		switch r.bucket {
-		case rows.LogBucket:
+		case rows.TailBucket, rows.GenesesBucket:
 			bb.FillPercent = logFill
+		case rows.PacksBucket:
+			bb.FillPercent = packsFill
 		case rows.HeadsBucket:
 			bb.FillPercent = headsFill
 		}
@@ -155,14 +166,18 @@ func (w *writing) put() error {
 		}
 		w.puts++
 		w.bytes += len(r.key) + len(r.value)
+		if r.bucket == rows.TailBucket {
+			w.tail += int64(len(r.value))
+		}
 	}
 	return nil
 }
 
-// How full bbolt leaves the pages that it splits. New keys come last in both
-// buckets; heads grow a little, by the length of their numbers.
+// How full bbolt leaves the pages that it splits. New keys come last in the buckets, or last of their ledger in packs;
+// heads grow a little, by the length of their numbers.
 const (
 	logFill   = 0.95
+	packsFill = 0.9
 	headsFill = 0.8
 )
 
@@ -201,7 +216,7 @@ func (w *writing) begin(g ledger.Genesis) (rows.Head, ledger.Genesis, error) {
 	if err != nil {
 		return h, g, err
 	}
-	w.stageLog(w.next(), h.Number, ledger.Hash{}, raw)
+	w.stage(rows.GenesesBucket, rows.AppendNumber(w.arena.room(8), w.next()), append(w.value(len(raw)), raw...))
 	w.stageUint64(rows.LedgersBucket, []byte(g.Spec.Name), h.Number)
 	return h, g, nil
 }
@@ -239,24 +254,21 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 	if err := w.stageLanes(h, c); err != nil {
 		return nil, err
 	}
+	w.stageTail(c, h.Last)
 	w.stageChange(c)
 	return c.Hashes(), nil
 }
 
-// stageChange stages the rows of a change, but for the lanes'.
+// stageChange stages the rows of a change, but for the tail's and the lanes'.
 func (w *writing) stageChange(c *book.Change) {
 	number := c.Head.Number
 	for i := range c.Entries {
 		e := &c.Entries[i]
-		w.stageLog(e.Key, number, e.Previous, e.Raw)
-		if e.Position%rows.IndexEvery == 0 {
-			w.stageUint64(rows.PositionsBucket, rows.BlockKey(number, e.Position/rows.IndexEvery), e.Key)
-		}
 		if e.Amends() {
-			w.stageUint64(rows.AmendmentsBucket, rows.AppendBlock(w.arena.room(16), number, e.Position), e.Key)
+			w.stage(rows.AmendmentsBucket, rows.AppendBlock(w.arena.room(16), number, e.Position), w.value(0))
 		}
 		if e.Sequence%rows.IndexEvery == 0 {
-			w.stageUint64(rows.SequencesBucket, rows.BlockKey(e.Lane, e.Sequence/rows.IndexEvery), e.Key)
+			w.stageUint64(rows.SequencesBucket, rows.SequenceKey(number, e.First, e.Sequence/rows.IndexEvery), e.Position)
 		}
 	}
 	for _, m := range c.Mechanisms {
@@ -281,20 +293,20 @@ func (w *writing) stageChange(c *book.Change) {
 func (w *writing) stageLanes(before rows.Head, c *book.Change) error {
 	kept := before.Writer == 0 || len(c.Lanes) == 0 // nothing was in the head, or it stays there
 	for _, l := range c.Lanes {
-		if l.Fresh || l.ID != c.Head.Writer {
+		if l.Fresh || l.First != c.Head.Writer {
 			w.stageLane(before, l.Writer, l.Lane)
 		}
-		kept = kept || l.ID == before.Writer
+		kept = kept || l.First == before.Writer
 	}
 	if kept {
 		return nil
 	}
 	// The lane's name is in its newest entry, the ledger's newest too.
-	r, err := w.Entry(before.Number, before.Last)
+	newest, err := w.Log(before).Newest(before)
 	if err != nil {
 		return err
 	}
-	w.stageLane(before, r.Entry.Writer, before.Lane())
+	w.stageLane(before, newest.Entry.Writer, before.Lane())
 	return nil
 }
 

@@ -83,7 +83,7 @@ func TestDamagedAmendments(t *testing.T) {
 		entry := wiretest.StepEntry()
 		entry.Action = c.action
 		var e recordv1.Entry
-		if err := proto.Unmarshal(plainEntry(t, entry, 16, 16), &e); err != nil {
+		if err := proto.Unmarshal(plainEntry(t, entry, 16), &e); err != nil {
 			t.Fatal(err)
 		}
 		c.change(&e)
@@ -91,7 +91,7 @@ func TestDamagedAmendments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _, _, err := UnmarshalEntry(raw); !errors.Is(err, ledger.ErrDamaged) ||
+		if got, _, err := UnmarshalEntry(raw); !errors.Is(err, ledger.ErrDamaged) ||
 			!strings.Contains(err.Error(), c.says) || !reflect.DeepEqual(got, ledger.Entry{}) {
 			t.Errorf("%+v, %v; want damaged: %s", got, err, c.says)
 		}
@@ -124,7 +124,7 @@ func TestStoredRestoreErrors(t *testing.T) {
 	} {
 		e := wiretest.StepEntry()
 		e.Action, e.Digest = c.action, Digest(c.action)
-		raw, err := MarshalEntry(e, 1, 1)
+		raw, err := MarshalEntry(e, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func TestStoredRestoreErrors(t *testing.T) {
 		if raw, err = proto.Marshal(&r); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, _, err := UnmarshalEntry(raw); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := UnmarshalEntry(raw); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v; want %q", err, c.says)
 		}
 	}

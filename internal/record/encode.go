@@ -17,16 +17,8 @@ import (
 // other actions are written by package proto.
 
 // appendEntry appends an accountant.record.v1.Entry.
-func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previousOfWriter uint64) ([]byte, error) {
-	b = wire.AppendNumber(b, 1, e.Position)
-	b = appendString(b, 2, e.Writer.Principal)
-	b = appendString(b, 3, e.Writer.Name)
-	b = wire.AppendNumber(b, 4, e.Sequence)
-	b = wire.AppendTag(b, 5)
-	b = protowire.AppendBytes(b, e.Digest[:])
-	b = wire.AppendNumber(b, 6, uint64(nanos))
-	b = wire.AppendNumber(b, 7, previousInLedger)
-	b = wire.AppendNumber(b, 8, previousOfWriter)
+func appendEntry(b []byte, e ledger.Entry, nanos int64, previousOfWriter uint64) ([]byte, error) {
+	b = Frame[string]{e.Position, e.Writer.Principal, e.Writer.Name, e.Sequence, uint64(nanos), previousOfWriter}.Append(b)
 	b = appendSet(b, e.Set) // before the action: package proto puts what is in a oneof last
 	field := entryAction.Fields().ByName(protoreflect.Name(e.Action.Kind())).Number()
 	if v, ok := e.Action.(ledger.Charge); ok {
@@ -64,11 +56,3 @@ func appendCharge(b []byte, c ledger.Charge) []byte {
 
 // sizeBytes is the size of a field of n bytes with a number below 16.
 func sizeBytes(n int) int { return 1 + protowire.SizeBytes(n) }
-
-// appendString leaves out the empty text, as protobuf does.
-func appendString(b []byte, n protowire.Number, s string) []byte {
-	if s == "" {
-		return b
-	}
-	return protowire.AppendString(wire.AppendTag(b, n), s)
-}

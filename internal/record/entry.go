@@ -15,13 +15,14 @@ import (
 // again. Hashes cover the bytes as stored: reading never encodes anew.
 
 // MarshalEntry makes the bytes of a log entry (accountant.record.v1.Entry) with
-// the log keys of the entries before it: of its ledger and of its writer's lane.
-func MarshalEntry(e ledger.Entry, previousInLedger, previousOfWriter uint64) ([]byte, error) {
-	return AppendEntry(nil, e, previousInLedger, previousOfWriter)
+// the position of its writer's entry before it. They do not contain the digest, which
+// must be that of the action: whoever reads them computes it.
+func MarshalEntry(e ledger.Entry, previousOfWriter uint64) ([]byte, error) {
+	return AppendEntry(nil, e, previousOfWriter)
 }
 
 // AppendEntry appends what MarshalEntry makes.
-func AppendEntry(b []byte, e ledger.Entry, previousInLedger, previousOfWriter uint64) ([]byte, error) {
+func AppendEntry(b []byte, e ledger.Entry, previousOfWriter uint64) ([]byte, error) {
 	nanos, err := wire.Nanos(e.Time)
 	if err == nil {
 		err = checkEntry(e)
@@ -29,23 +30,19 @@ func AppendEntry(b []byte, e ledger.Entry, previousInLedger, previousOfWriter ui
 	if err != nil {
 		return nil, fmt.Errorf("entry %d of writer %s: %w", e.Position, wire.Quote(e.Writer.Name), err)
 	}
-	return appendEntry(b, e, nanos, previousInLedger, previousOfWriter)
+	return appendEntry(b, e, nanos, previousOfWriter)
 }
 
 // UnmarshalEntry is the inverse of MarshalEntry. Unknown fields, values outside
 // their ranges and an action that is not set are ledger.ErrDamaged.
-func UnmarshalEntry(b []byte) (e ledger.Entry, previousInLedger, previousOfWriter uint64, err error) {
+func UnmarshalEntry(b []byte) (e ledger.Entry, previousOfWriter uint64, err error) {
 	var r recordv1.Entry
 	if err := proto.Unmarshal(b, &r); err != nil {
-		return e, 0, 0, damaged("entry", err)
+		return e, 0, damaged("entry", err)
 	}
 	e = ledger.Entry{
 		Position: r.Position, Writer: ledger.Writer{Principal: r.Principal, Name: r.Writer},
 		Sequence: r.Sequence, Time: fromNanos(r.TimeUnixNanos),
-	}
-	if n := copy(e.Digest[:], r.Digest); n != len(r.Digest) || n != len(e.Digest) {
-		return ledger.Entry{}, 0, 0, damaged("entry",
-			invalid("digest", fmt.Sprintf("%d bytes", len(r.Digest)), "32 bytes"))
 	}
 	if e.Action, err = toAction(&r); err == nil {
 		e.Set, err = toSet(r.GetSet())
@@ -54,9 +51,10 @@ func UnmarshalEntry(b []byte) (e ledger.Entry, previousInLedger, previousOfWrite
 		err = checkEntry(e)
 	}
 	if err != nil {
-		return ledger.Entry{}, 0, 0, damaged("entry", err)
+		return ledger.Entry{}, 0, damaged("entry", err)
 	}
-	return e, r.PreviousInLedger, r.PreviousOfWriter, nil
+	e.Digest = Digest(e.Action)
+	return e, r.PreviousOfWriter, nil
 }
 
 func toAction(r *recordv1.Entry) (ledger.Action, error) {

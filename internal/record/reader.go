@@ -1,6 +1,8 @@
 package record
 
 import (
+	"bytes"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -14,57 +16,45 @@ import (
 type Reader struct {
 	charges *wire.Charges
 	writer  ledger.Writer // of the last entry, whose texts are used again
+	body    []byte        // of the last charge
+	digest  ledger.Digest // of body
 }
 
 // Entry reads an entry, as UnmarshalEntry does. What it returns does not lie in b.
-func (r *Reader) Entry(b []byte) (e ledger.Entry, previousInLedger, previousOfWriter uint64, err error) {
-	if e, inLedger, ofWriter, ok := r.charge(b); ok {
-		return e, inLedger, ofWriter, nil
+func (r *Reader) Entry(b []byte) (e ledger.Entry, previousOfWriter uint64, err error) {
+	if e, ofWriter, ok := r.charge(b); ok {
+		return e, ofWriter, nil
 	}
 	return UnmarshalEntry(b)
 }
 
 // charge reads an entry if it is a valid charge that has each field at most once, and in order.
-func (r *Reader) charge(b []byte) (e ledger.Entry, inLedger, ofWriter uint64, ok bool) {
+func (r *Reader) charge(b []byte) (e ledger.Entry, ofWriter uint64, ok bool) {
 	if r.charges == nil {
 		r.charges = wire.NewStoredCharges()
 	}
-	f := fields{rest: b}
-	e.Position = f.number(1)
-	e.Writer.Principal = again(f.bytes(2), r.writer.Principal)
-	e.Writer.Name = again(f.bytes(3), r.writer.Name)
-	e.Sequence = f.number(4)
-	digest := f.bytes(5)
-	e.Time = fromNanos(int64(f.number(6)))
-	inLedger, ofWriter = f.number(7), f.number(8)
+	frame, rest := SplitEntry(b)
+	f := fields{rest: rest}
 	body := f.bytes(charges)
-	if f.bad || len(f.rest) > 0 || copy(e.Digest[:], digest) != len(digest) || len(digest) != len(e.Digest) {
-		return e, 0, 0, false
+	if len(f.rest) > 0 {
+		return e, 0, false
 	}
+	e.Position, e.Sequence, e.Time = frame.Position, frame.Sequence, fromNanos(int64(frame.Nanos))
+	e.Writer.Principal = again(frame.Principal, r.writer.Principal)
+	e.Writer.Name = again(frame.Writer, r.writer.Name)
 	charge, ok := r.charges.Charge(body)
 	if !ok {
-		return e, 0, 0, false
+		return e, 0, false
 	}
 	e.Action = charge
 	if checkFrame(e) != nil {
-		return e, 0, 0, false
+		return e, 0, false
 	}
-	r.writer = e.Writer
-	return e, inLedger, ofWriter, true
-}
-
-// Links reads of an entry only its position and the key of the entry before it in its ledger, which are written before
-// the action. ok is false where they are not in the order in which MarshalEntry writes them: then Entry tells more.
-func Links(b []byte) (position, previousInLedger uint64, ok bool) {
-	f := fields{rest: b}
-	position = f.number(1)
-	f.bytes(2)
-	f.bytes(3)
-	f.number(4)
-	f.bytes(5)
-	f.number(6)
-	previousInLedger = f.number(7)
-	return position, previousInLedger, !f.bad && position > 0 && previousInLedger > 0
+	if r.body == nil || !bytes.Equal(body, r.body) {
+		r.body, r.digest = append(r.body[:0], body...), Digest(charge)
+	}
+	r.writer, e.Digest = e.Writer, r.digest
+	return e, frame.PreviousOfWriter, true
 }
 
 // charges is the number of the field that holds a charge.

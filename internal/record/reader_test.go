@@ -14,17 +14,16 @@ import (
 // sameReading compares a reader with UnmarshalEntry, twice: the second time it knows the events.
 func sameReading(t rapid.TB, r *Reader, b []byte) {
 	t.Helper()
-	want, wantLedger, wantWriter, wantErr := UnmarshalEntry(b)
+	want, wantWriter, wantErr := UnmarshalEntry(b)
 	for range 2 {
 		mine := slices.Clone(b)
-		got, inLedger, ofWriter, err := r.Entry(mine)
+		got, ofWriter, err := r.Entry(mine)
 		clear(mine) // what was read does not lie in it
 		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
 			t.Fatalf("%x: error %v; want %v", b, err, wantErr)
 		}
-		if inLedger != wantLedger || ofWriter != wantWriter || !reflect.DeepEqual(got, want) {
-			t.Fatalf("%x:\n got %+v, %d, %d\nwant %+v, %d, %d", b, got, inLedger, ofWriter, want, wantLedger,
-				wantWriter)
+		if ofWriter != wantWriter || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%x:\n got %+v, %d\nwant %+v, %d", b, got, ofWriter, want, wantWriter)
 		}
 	}
 }
@@ -35,7 +34,7 @@ func TestReader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := new(Reader)
 		for _, e := range rapid.SliceOfN(wiretest.Entries(), 1, 4).Draw(t, "entries") {
-			b, err := MarshalEntry(e, rapid.Uint64().Draw(t, "in ledger"), rapid.Uint64().Draw(t, "of writer"))
+			b, err := MarshalEntry(e, rapid.Uint64().Draw(t, "of writer"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,27 +55,12 @@ func TestReader(t *testing.T) {
 	})
 }
 
-// Links says of every entry what UnmarshalEntry says.
-func TestLinks(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		e := wiretest.Entries().Draw(t, "entry")
-		key := rapid.Uint64Min(1).Draw(t, "in ledger")
-		b, err := MarshalEntry(e, key, rapid.Uint64().Draw(t, "of writer"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if position, inLedger, ok := Links(b); !ok || position != e.Position || inLedger != key {
-			t.Errorf("%x: %d, %d, %v; want %d, %d", b, position, inLedger, ok, e.Position, key)
-		}
-	})
-}
-
 // Each charge is read by hand, so that the test above compares two readers and not one with itself.
 func TestReaderReadsCharges(t *testing.T) {
 	_, entries := goldenEntries()
 	charges := 0
 	for i, e := range entries {
-		b, err := MarshalEntry(e, 7, 3)
+		b, err := MarshalEntry(e, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +69,7 @@ func TestReaderReadsCharges(t *testing.T) {
 		if isCharge {
 			charges++
 		}
-		if _, _, _, ok := new(Reader).charge(b); ok != isCharge {
+		if _, _, ok := new(Reader).charge(b); ok != isCharge {
 			t.Errorf("entry %d, %T: read by hand: %v", i, e.Action, ok)
 		}
 	}
@@ -95,14 +79,14 @@ func TestReaderReadsCharges(t *testing.T) {
 }
 
 func BenchmarkReader(b *testing.B) {
-	raw, err := MarshalEntry(wiretest.StepEntry(), 16, 16)
+	raw, err := MarshalEntry(wiretest.StepEntry(), 16)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	var r Reader
 	for b.Loop() {
-		if _, _, _, err := r.Entry(raw); err != nil {
+		if _, _, err := r.Entry(raw); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -30,27 +30,27 @@ import (
 func TestEntryRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := wiretest.Entries().Draw(t, "entry")
-		inLedger, ofWriter := rapid.Uint64().Draw(t, "previous in ledger"), rapid.Uint64().Draw(t, "previous of writer")
-		raw, err := MarshalEntry(want, inLedger, ofWriter)
+		want.Digest = Digest(want.Action)
+		ofWriter := rapid.Uint64().Draw(t, "previous of writer")
+		raw, err := MarshalEntry(want, ofWriter)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, a, b, err := UnmarshalEntry(raw)
-		if err != nil || !reflect.DeepEqual(got, want) || a != inLedger || b != ofWriter {
-			t.Fatalf("%+v came back as %+v, %d, %d, %v", want, got, a, b, err)
+		got, before, err := UnmarshalEntry(raw)
+		if err != nil || !reflect.DeepEqual(got, want) || before != ofWriter {
+			t.Fatalf("%+v came back as %+v, %d, %v", want, got, before, err)
 		}
-		if plain := plainEntry(t, want, inLedger, ofWriter); !bytes.Equal(raw, plain) {
+		if plain := plainEntry(t, want, ofWriter); !bytes.Equal(raw, plain) {
 			t.Fatalf("bytes %x differ from those of package proto %x", raw, plain)
 		}
 	})
 }
 
 // plainEntry is the encoding by package proto.
-func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
+func plainEntry(t rapid.TB, e ledger.Entry, ofWriter uint64) []byte {
 	r := &recordv1.Entry{
 		Position: e.Position, Principal: e.Writer.Principal, Writer: e.Writer.Name,
-		Sequence: e.Sequence, Digest: e.Digest[:], TimeUnixNanos: e.Time.UnixNano(),
-		PreviousInLedger: inLedger, PreviousOfWriter: ofWriter,
+		Sequence: e.Sequence, TimeUnixNanos: e.Time.UnixNano(), PreviousOfWriter: ofWriter,
 	}
 	switch v := e.Action.(type) {
 	case ledger.Charge:
@@ -163,7 +163,7 @@ func TestGoldenRecords(t *testing.T) {
 	var now strings.Builder
 	names, entries := goldenEntries()
 	for i, e := range entries {
-		b, err := MarshalEntry(e, 300, 7)
+		b, err := MarshalEntry(e, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,9 +204,9 @@ func TestGoldenRecords(t *testing.T) {
 			}
 			continue
 		}
-		e, inLedger, ofWriter, err := UnmarshalEntry(raw)
-		if err != nil || !reflect.DeepEqual(e, entries[i]) || inLedger != 300 || ofWriter != 7 {
-			t.Errorf("%s: %+v, %d, %d, %v", words[1], e, inLedger, ofWriter, err)
+		e, ofWriter, err := UnmarshalEntry(raw)
+		if err != nil || !reflect.DeepEqual(e, entries[i]) || ofWriter != 7 {
+			t.Errorf("%s: %+v, %d, %v", words[1], e, ofWriter, err)
 		}
 	}
 }
@@ -249,8 +249,6 @@ func TestDamagedEntries(t *testing.T) {
 		{"sequence", func(e *recordv1.Entry) { e.Sequence = 0 }, "sequence: missing or 0"},
 		{"principal", func(e *recordv1.Entry) { e.Principal = "" }, "principal: missing"},
 		{"writer", func(e *recordv1.Entry) { e.Writer = "w" }, `writer: "w"`},
-		{"short digest", func(e *recordv1.Entry) { e.Digest = e.Digest[:31] }, "digest: 31 bytes"},
-		{"long digest", func(e *recordv1.Entry) { e.Digest = make([]byte, 33) }, "digest: 33 bytes"},
 		{"action", func(e *recordv1.Entry) { e.Action = nil }, "action: missing"},
 		{"unknown", func(e *recordv1.Entry) { e.ProtoReflect().SetUnknown(unknownField) }, "entry: unknown field 99"},
 		{"unknown in the charge", func(e *recordv1.Entry) { e.GetCharge().ProtoReflect().SetUnknown(unknownField) },
@@ -316,7 +314,7 @@ func TestDamagedEntries(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var e recordv1.Entry
-			if err := proto.Unmarshal(plainEntry(t, wiretest.StepEntry(), 16, 16), &e); err != nil {
+			if err := proto.Unmarshal(plainEntry(t, wiretest.StepEntry(), 16), &e); err != nil {
 				t.Fatal(err)
 			}
 			c.change(&e)
@@ -324,7 +322,7 @@ func TestDamagedEntries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _, _, err := UnmarshalEntry(raw)
+			got, _, err := UnmarshalEntry(raw)
 			if !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), c.says) ||
 				!reflect.DeepEqual(got, ledger.Entry{}) {
 				t.Errorf("UnmarshalEntry = %v, %v; want damaged: %s", got, err, c.says)
@@ -332,7 +330,7 @@ func TestDamagedEntries(t *testing.T) {
 		})
 	}
 	for _, raw := range [][]byte{nil, {0xff}, {0x0a}} {
-		if _, _, _, err := UnmarshalEntry(raw); !errors.Is(err, ledger.ErrDamaged) {
+		if _, _, err := UnmarshalEntry(raw); !errors.Is(err, ledger.ErrDamaged) {
 			t.Errorf("UnmarshalEntry(%x): %v", raw, err)
 		}
 	}
@@ -398,7 +396,7 @@ func TestNothingIsWrittenThatCannotBeRead(t *testing.T) {
 		e := wiretest.StepEntry()
 		change(&e)
 		var invalid *wire.InvalidError
-		if raw, err := MarshalEntry(e, 0, 0); !errors.As(err, &invalid) || raw != nil {
+		if raw, err := MarshalEntry(e, 0); !errors.As(err, &invalid) || raw != nil {
 			t.Errorf("entry with wrong %s: %x, %v", name, raw, err)
 		}
 	}
@@ -427,20 +425,20 @@ func BenchmarkMarshalEntry(b *testing.B) {
 	e := wiretest.StepEntry()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := MarshalEntry(e, 16, 16); err != nil {
+		if _, err := MarshalEntry(e, 16); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkUnmarshalEntry(b *testing.B) {
-	raw, err := MarshalEntry(wiretest.StepEntry(), 16, 16)
+	raw, err := MarshalEntry(wiretest.StepEntry(), 16)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, _, err := UnmarshalEntry(raw); err != nil {
+		if _, _, err := UnmarshalEntry(raw); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -450,7 +448,7 @@ func BenchmarkUnmarshalEntry(b *testing.B) {
 // is damaged.
 func TestNewerRecords(t *testing.T) {
 	var e recordv1.Entry
-	if err := proto.Unmarshal(plainEntry(t, wiretest.StepEntry(), 16, 16), &e); err != nil {
+	if err := proto.Unmarshal(plainEntry(t, wiretest.StepEntry(), 16), &e); err != nil {
 		t.Fatal(err)
 	}
 	e.Action = nil
@@ -459,12 +457,12 @@ func TestNewerRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, _, err = UnmarshalEntry(raw)
+	_, _, err = UnmarshalEntry(raw)
 	if !errors.Is(err, ledger.ErrNewer) || !errors.Is(err, ledger.ErrDamaged) ||
 		strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), "unknown field 99") {
 		t.Errorf("an action of a newer version: %v", err)
 	}
-	if _, _, _, err := UnmarshalEntry(nil); errors.Is(err, ledger.ErrNewer) {
+	if _, _, err := UnmarshalEntry(nil); errors.Is(err, ledger.ErrNewer) {
 		t.Errorf("no bytes: %v", err)
 	}
 }

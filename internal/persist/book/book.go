@@ -4,10 +4,13 @@
 package book
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -41,12 +44,14 @@ type Change struct {
 	bytes []byte // in which the entries' are
 	index map[ledger.Writer]int
 	on    ledger.Stored
+	keys  []uint64 // in which those of a pack are
+	raws  [][]byte
 }
 
 // Entry is an entry with what its rows say.
 type Entry struct {
 	*ledger.Entry         // the proposal's
-	Lane           uint64 // the id of its writer's lane
+	First          uint64 // position of the first entry of its writer
 	Key            uint64 // in the log
 	Raw            []byte // the canonical bytes
 	Previous, Hash ledger.Hash
@@ -79,6 +84,9 @@ type Reservation struct {
 
 // maxKept bounds the bytes of entries for which a Change keeps its memory.
 const maxKept = 1 << 20
+
+// maxPackSize is what a pack has beside its entries and their keys, about.
+const maxPackSize = 64
 
 // fewLanes is the number of lanes up to which they are searched without an index.
 const fewLanes = 8
@@ -145,7 +153,7 @@ func (c *Change) Make(h rows.Head, from Rows, keys Keys, p *ledger.Proposal) err
 	}
 	totals := append(c.Head.Totals[:0], h.Totals...)
 	*c = Change{Head: h, Entries: c.Entries[:0], Lanes: c.Lanes[:0], Mechanisms: c.Mechanisms[:0],
-		Counts: c.Counts[:0], Reservations: c.Reservations[:0], bytes: c.bytes[:0],
+		Counts: c.Counts[:0], Reservations: c.Reservations[:0], bytes: c.bytes[:0], keys: c.keys[:0], raws: c.raws[:0],
 		on: ledger.Stored{Totals: c.on.Totals[:0], Open: c.on.Open[:0]}}
 	c.Head.Totals = totals
 	if err := c.read(h, from, p); err != nil {
@@ -164,8 +172,24 @@ func (c *Change) Make(h rows.Head, from Rows, keys Keys, p *ledger.Proposal) err
 		return err
 	}
 	c.Head.Total, c.Head.Closed, c.Head.Unreconciled = p.Total, p.Closed, p.Unreconciled
-	c.Size += rows.MaxHeadSize
+	c.Size += rows.MaxHeadSize + maxPackSize
 	return nil
+}
+
+// Packs are the entries as packs of about size bytes at most, which refer to the change.
+func (c *Change) Packs(size int) iter.Seq[packs.Pack] {
+	return func(yield func(packs.Pack) bool) {
+		for rest := c.Entries; len(rest) > 0; {
+			p := packs.Pack{First: rest[0].Position, Previous: rest[0].Previous, Keys: c.keys[:0], Raws: c.raws[:0]}
+			for bytes := 0; len(rest) > 0 && bytes < size && len(p.Raws) < packs.MaxEntries; rest = rest[1:] {
+				p.Keys, p.Raws = append(p.Keys, rest[0].Key), append(p.Raws, rest[0].Raw)
+				bytes += len(rest[0].Raw)
+			}
+			if c.keys, c.raws = p.Keys, p.Raws; !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 // read collects what is stored of what p changes.
@@ -211,26 +235,26 @@ func (c *Change) entries(from Rows, keys Keys, p *ledger.Proposal) error {
 				e.Writer.Name, e.Sequence, l.Sequence+1)
 		}
 		start := len(c.bytes)
-		if c.bytes, err = record.AppendEntry(c.bytes, *e, h.Last, l.Last); err != nil {
+		if c.bytes, err = record.AppendEntry(c.bytes, *e, l.Position); err != nil {
 			return err
 		}
 		raw, key := c.bytes[start:len(c.bytes):len(c.bytes)], keys.Next()
 		if key <= h.Last {
 			return fmt.Errorf("%w: the log gave key %d after %d: it was set back", ledger.ErrDamaged, key, h.Last)
 		}
-		if l.ID == 0 {
-			l.ID = key
+		if l.First == 0 {
+			l.First = e.Position
 		}
-		l.Sequence, l.Position, l.Last = e.Sequence, e.Position, key
-		entry := Entry{Entry: e, Lane: l.ID, Key: key, Raw: raw, Previous: h.At.Hash,
+		l.Sequence, l.Position = e.Sequence, e.Position
+		entry := Entry{Entry: e, First: l.First, Key: key, Raw: raw, Previous: h.At.Hash,
 			Hash: record.EntryHash(h.At.Hash, raw)}
 		h.At, h.Last = ledger.Head{Position: e.Position, Hash: entry.Hash}, key
-		h.Writer, h.Sequence = l.ID, l.Sequence
+		h.Writer, h.Sequence = l.First, l.Sequence
 		if e.Amends() {
 			h.Amended++
 		}
 		c.Entries = append(c.Entries, entry)
-		c.Size += len(raw) + rows.LogHeaderSize
+		c.Size += len(raw) + binary.MaxVarintLen64
 	}
 	return nil
 }
@@ -253,7 +277,7 @@ func (c *Change) lane(from Rows, w ledger.Writer) (*Lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Lanes = append(c.Lanes, Lane{Lane: l, Writer: w, Fresh: l.ID == 0})
+	c.Lanes = append(c.Lanes, Lane{Lane: l, Writer: w, Fresh: l.First == 0})
 	c.Size += rows.MaxLaneSize + len(w.Principal) + len(w.Name)
 	last := len(c.Lanes) - 1
 	switch {

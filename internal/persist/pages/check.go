@@ -151,6 +151,9 @@ func (w *walk) page(id uint64, bucket []byte, level, height int, first, next []b
 func (w *walk) leaf(p *page, bucket []byte, level int) error {
 	for i := range p.count {
 		if !p.bucket(i) {
+			if bucket == nil {
+				return damage(p.id, "a row that is in no bucket, "+Text(p.key(i)), "only buckets")
+			}
 			if err := w.Row(bucket, p.key(i), p.value(i)); err != nil {
 				return err
 			}

@@ -10,10 +10,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
-// sequenceEvery is how many entries of a lane lie between two that are found without a walk. Each
-// step of a walk may be a round trip.
-const sequenceEvery = 32
-
 // booked is what a transaction knows of one ledger: what it has read after it locked the head, and what its operations
 // have made of it since.
 type booked struct {
@@ -103,7 +99,7 @@ func summaryOf(h rows.Head, genesis []byte) (ledger.Summary, error) {
 		if errors.Is(err, ledger.ErrNewer) {
 			return ledger.Summary{}, fmt.Errorf("%w: genesis of ledger number %d", err, h.Number)
 		}
-		return ledger.Summary{}, rows.DamagedBytes(h.Number, err)
+		return ledger.Summary{}, rows.DamagedBytes(rows.GenesesBucket, rows.NumberKey(h.Number), err)
 	}
 	if hash := record.GenesisHash(genesis); h.At.Position == 0 && h.At.Hash != hash {
 		return ledger.Summary{}, rows.Damaged(rows.HeadsBucket, rows.NumberKey(h.Number), "head %x, the genesis has %x",

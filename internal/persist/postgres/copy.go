@@ -2,16 +2,18 @@ package postgres
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/house"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -68,11 +70,11 @@ type copying struct {
 	id    string
 	heads string
 
-	lanes map[writer]uint64 // ids of lanes with indexed entries
+	newest uint64 // log key
 }
 
 func (c *copying) run() error {
-	for _, step := range []func() error{c.meta, c.ledgers, c.writers, c.log, c.rest} {
+	for _, step := range []func() error{c.meta, c.ledgers, c.writers, c.rest} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -97,7 +99,6 @@ func (c *copying) each(sql string, f func(pgx.Rows) error) error {
 
 func (c *copying) meta() error {
 	if err := errors.Join(c.Set(rows.MetaBucket, rows.FormatKey, rows.Format()),
-		c.Set(rows.MetaBucket, rows.GapsKey, []byte{}),
 		c.Set(rows.MetaBucket, []byte("store"), []byte(c.id))); err != nil {
 		return err
 	}
@@ -117,104 +118,109 @@ func (c *copying) ledgers() error {
 			return err
 		}
 		key := rows.NumberKey(uint64(number))
-		raw, err := rows.Unseal(rows.LogBucket, key, stored)
-		if err != nil {
+		if _, err := rows.Unseal(rows.GenesesBucket, key, stored); err != nil {
 			return err
 		}
-		return errors.Join(c.Set(rows.LedgersBucket, name, key),
-			c.record(uint64(number), uint64(number), ledger.Hash{}, raw))
+		c.newest = max(c.newest, uint64(number))
+		return errors.Join(c.Set(rows.LedgersBucket, name, key), c.Put(rows.GenesesBucket, key, stored))
 	})
 }
 
-// record writes a record of the log.
-func (c *copying) record(key, number uint64, previous ledger.Hash, raw []byte) error {
-	value := append(rows.NumberKey(number), previous[:]...)
-	return c.Set(rows.LogBucket, rows.NumberKey(key), append(value, raw...))
-}
-
 func (c *copying) writers() error {
-	c.lanes = map[writer]uint64{}
 	return c.each("SELECT number, name, principal, value FROM lanes ORDER BY number", func(r pgx.Rows) error {
 		var number int64
 		var name, principal, stored []byte
 		if err := r.Scan(&number, &name, &principal, &stored); err != nil {
 			return err
 		}
-		w := writer{uint64(number), ledger.Writer{Principal: string(principal), Name: string(name)}}
-		key := rows.AppendWriter(nil, w.number, w.Writer)
-		l, err := parse(rows.WritersBucket, key, stored, rows.ParseLane)
-		if err != nil {
+		w := ledger.Writer{Principal: string(principal), Name: string(name)}
+		key := rows.AppendWriter(nil, uint64(number), w)
+		if _, err := parse(rows.WritersBucket, key, stored, rows.ParseLane); err != nil {
 			return err
-		}
-		if l.Sequence >= rows.IndexEvery {
-			c.lanes[w] = l.ID
 		}
 		return c.Put(rows.WritersBucket, key, stored)
 	})
 }
 
-// log writes the entries, and the rows by which the file finds them.
-func (c *copying) log() error {
-	return c.each("SELECT number, last, value FROM packs ORDER BY key", func(r pgx.Rows) error {
-		var number, last int64
-		var stored []byte
-		if err := r.Scan(&number, &last, &stored); err != nil {
-			return err
-		}
-		p, err := packs.Parse(uint64(number), uint64(last), stored)
-		if err != nil {
-			return err
-		}
-		list, err := p.Entries()
-		if err != nil {
-			return err
-		}
-		for _, e := range list {
-			if err := c.record(e.Key, p.Number, e.Previous, e.Raw); err != nil {
-				return err
-			}
-			if at := e.Entry.Position; at%rows.IndexEvery == 0 {
-				err = c.Set(rows.PositionsBucket, rows.BlockKey(p.Number, at/rows.IndexEvery), rows.NumberKey(e.Key))
-			}
-			if at := e.Entry.Sequence; at%rows.IndexEvery == 0 {
-				lane := c.lanes[writer{p.Number, e.Entry.Writer}]
-				err = errors.Join(err,
-					c.Set(rows.SequencesBucket, rows.BlockKey(lane, at/rows.IndexEvery), rows.NumberKey(e.Key)))
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// table is a table whose rows are those of a bucket: numbers that are its key, and the value.
+type table struct {
+	bucket  rows.Bucket
+	name    string
+	columns []string // of the key
 }
 
-// rest writes the rows that are the same in both kinds of stores.
+// tables are all of them.
+var tables = []table{
+	{rows.PacksBucket, "packs", []string{"number", "last"}},
+	{rows.HeadsBucket, "heads", []string{"number"}},
+	{rows.MechanismsBucket, "mechanisms", []string{"number", "index"}},
+	{rows.CountsBucket, "counts", []string{"number", "index"}},
+	{rows.SequencesBucket, "sequences", []string{"number", "first", "block"}},
+	{rows.ReservationsBucket, "reservations", []string{"number", "position"}},
+	{rows.AmendmentsBucket, "amendments", []string{"number", "position"}},
+}
+
+// key makes a bucket's key. An index has 4 bytes there, any other number 8.
+func (t table) key(numbers []int64) (key []byte) {
+	for i, n := range numbers {
+		if t.columns[i] == "index" {
+			key = binary.BigEndian.AppendUint32(key, uint32(n)) // at most ledger.MaxDistinct
+		} else {
+			key = rows.AppendNumber(key, uint64(n))
+		}
+	}
+	return key
+}
+
+// numbers is the inverse of key.
+func (t table) numbers(key []byte) (numbers []any, err error) {
+	rest := key
+	for _, column := range t.columns {
+		size := 8
+		if column == "index" {
+			size = 4
+		}
+		if len(rest) < size {
+			break
+		}
+		n := uint64(0)
+		for _, b := range rest[:size] {
+			n = n<<8 | uint64(b)
+		}
+		numbers, rest = append(numbers, int64(n)), rest[size:]
+	}
+	if len(numbers) < len(t.columns) || len(rest) > 0 {
+		return nil, rows.Damaged(t.bucket, key, "a key of %d bytes", len(key))
+	}
+	return numbers, nil
+}
+
+// rest writes the rows that are the same in both kinds of stores, and then the newest log key.
 func (c *copying) rest() error {
-	for _, t := range []struct {
-		bucket rows.Bucket
-		sql    string
-		key    func(a, b uint64) []byte
-	}{
-		{rows.HeadsBucket, "SELECT number, 0::bigint, value FROM " + c.heads + " ORDER BY number",
-			func(number, _ uint64) []byte { return rows.NumberKey(number) }},
-		{rows.MechanismsBucket, "SELECT number, index, value FROM mechanisms ORDER BY number, index",
-			func(number, index uint64) []byte { return rows.IndexKey(number, int(index)) }},
-		{rows.CountsBucket, "SELECT number, index, value FROM counts ORDER BY number, index",
-			func(number, index uint64) []byte { return rows.IndexKey(number, int(index)) }},
-		{rows.ReservationsBucket, "SELECT number, position, value FROM reservations ORDER BY number, position",
-			rows.BlockKey},
-		{rows.AmendmentsBucket, "SELECT number, position, value FROM amendments ORDER BY number, position",
-			rows.BlockKey},
-	} {
-		err := c.each(t.sql, func(r pgx.Rows) error {
-			var a, b int64
+	for _, t := range tables {
+		from := t.name
+		if t.bucket == rows.HeadsBucket {
+			from = c.heads
+		}
+		columns := strings.Join(t.columns, ", ")
+		err := c.each("SELECT "+columns+", value FROM "+from+" ORDER BY "+columns, func(r pgx.Rows) error {
+			numbers := make([]int64, len(t.columns))
 			var stored []byte
-			if err := r.Scan(&a, &b, &stored); err != nil {
+			to := []any{&stored}
+			for i := range numbers {
+				to = slices.Insert(to, i, any(&numbers[i]))
+			}
+			if err := r.Scan(to...); err != nil {
 				return err
 			}
-			key := t.key(uint64(a), uint64(b))
-			if _, err := rows.Unseal(t.bucket, key, stored); err != nil {
+			key := t.key(numbers)
+			if t.bucket == rows.PacksBucket {
+				p, err := rows.ParsePack(uint64(numbers[0]), uint64(numbers[1]), stored)
+				if err != nil {
+					return err
+				}
+				c.newest = max(c.newest, p.Key())
+			} else if _, err := rows.Unseal(t.bucket, key, stored); err != nil {
 				return err
 			}
 			return c.Put(t.bucket, key, stored)
@@ -223,5 +229,5 @@ func (c *copying) rest() error {
 			return err
 		}
 	}
-	return nil
+	return c.Set(rows.MetaBucket, rows.GapsKey, rows.NumberKey(c.newest))
 }

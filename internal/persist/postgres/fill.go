@@ -6,13 +6,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/house"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -78,21 +79,9 @@ type filling struct {
 	conn     *pgx.Conn
 	tx       pgx.Tx
 	id       string
-	newest   uint64 // log key
 	done     uint64
 	total    uint64
 	progress func(done, total uint64)
-
-	lanes     map[writer]uint64 // ids of lanes with indexed entries
-	sequences [][]any
-	packs     map[uint64]*packs.Pack // by ledger, not written yet
-	pending   int                    // bytes in them
-}
-
-// writer names a lane.
-type writer struct {
-	number uint64
-	ledger.Writer
 }
 
 // run reports whether the store was there already.
@@ -118,7 +107,7 @@ func (f *filling) run(ctx context.Context) (already bool, err error) {
 			"started",
 			ErrNotEmpty, there)
 	}
-	for _, step := range []func(context.Context) error{f.meta, f.ledgers, f.writers, f.log, f.rest, f.keys} {
+	for _, step := range []func(context.Context) error{f.meta, f.ledgers, f.writers, f.rest, f.keys} {
 		if err := step(ctx); err != nil {
 			return false, err
 		}
@@ -206,7 +195,7 @@ func (f *filling) copied(ctx context.Context, table string, columns []string,
 // advance counts what is written.
 func (f *filling) advance(n int) {
 	before := f.done
-	if f.done += uint64(n); f.progress != nil && (before/4096 != f.done/4096 || f.done == f.total) {
+	if f.done = min(f.done+uint64(n), f.total); f.progress != nil && (before/4096 != f.done/4096 || f.done == f.total) {
 		f.progress(f.done, f.total)
 	}
 }
@@ -227,14 +216,13 @@ func (f *filling) ledgers(ctx context.Context) error {
 				return err
 			}
 			f.advance(1)
-			return add(int64(number), bytes.Clone(name), seal(rows.LogBucket, rows.NumberKey(number), raw))
+			return add(int64(number), bytes.Clone(name), seal(rows.GenesesBucket, rows.NumberKey(number), raw))
 		})
 	})
 }
 
 // writers writes the lanes. That of a ledger's newest entry is in its head, and its row may be older.
 func (f *filling) writers(ctx context.Context) error {
-	f.lanes = map[writer]uint64{}
 	var head rows.Head
 	return f.copied(ctx, "lanes", []string{"number", "name", "principal", "value"}, func(add func(...any) error) error {
 		return house.Each(f.View, rows.WritersBucket, func(key, stored []byte) (err error) {
@@ -253,11 +241,8 @@ func (f *filling) writers(ctx context.Context) error {
 					return err
 				}
 			}
-			if l.ID == head.Writer {
+			if l.First == head.Writer {
 				l = head.Lane()
-			}
-			if l.Sequence >= sequenceEvery {
-				f.lanes[writer{number, w}] = l.ID
 			}
 			return add(int64(number), []byte(w.Name), []byte(w.Principal),
 				seal(rows.WritersBucket, bytes.Clone(key), l.Append(nil)))
@@ -265,121 +250,54 @@ func (f *filling) writers(ctx context.Context) error {
 	})
 }
 
-const (
-	// packEntries is how many entries of a ledger are in one row at most.
-	packEntries = 64
-	// maxPending bounds what waits for more entries of its ledger, in bytes.
-	maxPending = 32 << 20
-)
-
-// log writes the entries, those of a ledger in rows of up to packEntries.
-func (f *filling) log(ctx context.Context) error {
-	f.packs = map[uint64]*packs.Pack{}
-	return f.copied(ctx, "packs", []string{"number", "last", "key", "value"}, func(add func(...any) error) error {
-		flush := func(p *packs.Pack) error {
-			f.advance(len(p.Raws))
-			delete(f.packs, p.Number)
-			return add(int64(p.Number), int64(p.Last()), int64(p.Key), p.Seal())
-		}
-		flushAll := func() error {
-			f.pending = 0
-			for _, p := range f.packs {
-				if err := flush(p); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		err := house.Each(f.View, rows.LogBucket, func(key, _ []byte) error {
-			f.newest = binary.BigEndian.Uint64(key)
-			l, err := f.Logged(f.newest)
-			if err != nil || l.Number == f.newest {
-				return err
-			}
-			p, err := f.pack(l)
-			if err != nil {
-				return err
-			}
-			if len(p.Raws) == packEntries {
-				return flush(p)
-			}
-			if f.pending > maxPending {
-				return flushAll()
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return flushAll()
-	})
-}
-
-// pack adds the newest record to those of its ledger that wait.
-func (f *filling) pack(l rows.Logged) (*packs.Pack, error) {
-	e, _, _, err := record.UnmarshalEntry(l.Raw)
-	if err != nil {
-		return nil, rows.DamagedBytes(f.newest, err)
-	}
-	p := f.packs[l.Number]
-	if p == nil {
-		p = &packs.Pack{Number: l.Number, First: e.Position, Previous: l.Previous}
-		f.packs[l.Number] = p
-	}
-	p.Key = f.newest
-	p.Raws = append(p.Raws, bytes.Clone(l.Raw))
-	f.pending += len(l.Raw)
-	if e.Sequence%sequenceEvery == 0 {
-		lane, block := f.lanes[writer{l.Number, e.Writer}], e.Sequence/sequenceEvery
-		f.sequences = append(f.sequences, []any{int64(lane), int64(block),
-			seal(rows.SequencesBucket, rows.BlockKey(lane, block), rows.NumberKey(f.newest))})
-	}
-	return p, nil
-}
-
-// rest writes the rows that are the same in both kinds of stores.
+// rest writes the rows that are the same in both kinds of stores. What is still in the file's tail becomes packs.
 func (f *filling) rest(ctx context.Context) error {
-	_, err := f.tx.CopyFrom(ctx, pgx.Identifier{"sequences"}, []string{"lane", "block", "value"},
-		pgx.CopyFromRows(f.sequences))
-	if err != nil {
-		return err
-	}
-	for _, t := range []struct {
-		bucket  rows.Bucket
-		table   string
-		columns []string
-	}{
-		{rows.HeadsBucket, "heads", []string{"number", "value"}},
-		{rows.MechanismsBucket, "mechanisms", []string{"number", "index", "value"}},
-		{rows.CountsBucket, "counts", []string{"number", "index", "value"}},
-		{rows.ReservationsBucket, "reservations", []string{"number", "position", "value"}},
-		{rows.AmendmentsBucket, "amendments", []string{"number", "position", "value"}},
-	} {
-		err := f.copied(ctx, t.table, t.columns, func(add func(...any) error) error {
-			return house.Each(f.View, t.bucket, func(key, stored []byte) error {
+	for _, t := range tables {
+		columns := append(slices.Clone(t.columns), "value")
+		err := f.copied(ctx, t.name, columns, func(add func(...any) error) error {
+			put := func(key, stored []byte) error {
+				numbers, err := t.numbers(key)
+				if err == nil {
+					err = add(append(numbers, bytes.Clone(stored))...)
+				}
+				return err
+			}
+			err := house.Each(f.View, t.bucket, func(key, stored []byte) error {
 				if _, err := rows.Unseal(t.bucket, key, stored); err != nil {
 					return err
 				}
-				values := []any{int64(binary.BigEndian.Uint64(key))}
-				switch len(key) {
-				case 12:
-					values = append(values, int64(binary.BigEndian.Uint32(key[8:])))
-				case 16:
-					values = append(values, int64(binary.BigEndian.Uint64(key[8:])))
+				if t.bucket == rows.PacksBucket {
+					f.advance(packs.MaxEntries)
 				}
-				return add(append(values, bytes.Clone(stored))...)
+				return put(key, stored)
+			})
+			if err != nil || t.bucket != rows.PacksBucket {
+				return err
+			}
+			return house.Each(f.View, rows.TailBucket, func(key, stored []byte) error {
+				p, err := rows.UnsealTail(key, stored)
+				if err != nil {
+					return err
+				}
+				f.advance(len(p.Raws))
+				return put(rows.BlockKey(p.Number, p.Last()), rows.SealPack(p.Number, p.Pack))
 			})
 		})
 		if err != nil {
 			return err
 		}
 	}
+	f.advance(int(f.total - f.done))
 	return nil
 }
 
 // keys lets later log keys follow the newest one.
 func (f *filling) keys(ctx context.Context) error {
-	_, err := f.tx.Exec(ctx, "SELECT setval('log_keys', $1)", int64((f.newest/keysBlock+1)*keysBlock))
+	next, err := f.Next()
+	if err != nil {
+		return err
+	}
+	_, err = f.tx.Exec(ctx, "SELECT setval('log_keys', $1)", int64((next/keysBlock+1)*keysBlock))
 	return err
 }
 

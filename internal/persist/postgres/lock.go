@@ -257,7 +257,7 @@ func scanSummary(r pgx.Rows) (name string, sum ledger.Summary, err error) {
 
 // parseLedger reads the row of a ledger and that of its head.
 func parseLedger(number uint64, genesis, head []byte) (rows.Head, []byte, error) {
-	raw, err := rows.Unseal(rows.LogBucket, rows.NumberKey(number), genesis)
+	raw, err := rows.Unseal(rows.GenesesBucket, rows.NumberKey(number), genesis)
 	if err != nil {
 		return rows.Head{}, nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -23,40 +23,20 @@ func (v *view) lane(f found, w ledger.Writer) (l rows.Lane, err error) {
 	return l, err
 }
 
-// byKey reads the entry with a log key, and gives the entries of the same row for the next steps of
-// a walk.
-func (v *view) byKey(f found, key uint64) (e packs.Linked, beside []packs.Linked, err error) {
-	const readByKey = "SELECT last, value FROM packs WHERE number = $1 AND key >= $2 ORDER BY key LIMIT 1"
-	err = v.query(query{readByKey, []any{int64(f.Number), int64(key)}, func(r pgx.Rows) error {
+// packOf reads the pack of a ledger that has the entry at a position.
+func (v *view) packOf(f found, position uint64) (p packs.Pack, err error) {
+	const readPack = "SELECT last, value FROM packs WHERE number = $1 AND last >= $2 ORDER BY last LIMIT 1"
+	err = v.query(query{readPack, []any{int64(f.Number), int64(position)}, func(r pgx.Rows) error {
 		last, value, err := scanTwo(r)
-		if err != nil {
-			return err
+		if err == nil {
+			p, err = rows.ParsePack(f.Number, last, value)
 		}
-		p, err := packs.Parse(f.Number, last, value)
-		if err != nil {
-			return err
-		}
-		beside, err = p.Entries()
 		return err
 	}})
-	if err != nil {
-		return packs.Linked{}, nil, err
+	if err == nil && len(p.Raws) == 0 {
+		err = rows.Damaged(rows.PacksBucket, rows.BlockKey(f.Number, position), "missing")
 	}
-	e, ok := withKey(beside, key)
-	if !ok {
-		return packs.Linked{}, nil, rows.Damaged(rows.LogBucket, rows.NumberKey(key),
-			"missing in ledger number %d", f.Number)
-	}
-	return e, beside, nil
-}
-
-func withKey(list []packs.Linked, key uint64) (packs.Linked, bool) {
-	for _, e := range list {
-		if e.Key == key {
-			return e, true
-		}
-	}
-	return packs.Linked{}, false
+	return p, err
 }
 
 // Writer implements ledger.Store.
@@ -88,44 +68,37 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out led
 			v.absent = true
 			return notThere(name, w, sequence)
 		}
-		out, err = l.Record(sequence, v.inLane(f, l, w))
+		out, err = v.inLane(f, l, w).Record(sequence)
 		return err
 	})
 	return out, err
 }
 
-// inLane reads a writer's entries. Of those in one row it asks once.
-func (v *view) inLane(f found, l rows.Lane, w ledger.Writer) rows.LaneLog {
-	var beside []packs.Linked
-	return rows.LaneLog{Writer: w, Every: sequenceEvery,
-		Indexed: func(block uint64) (uint64, error) { return v.indexed(l.ID, block) },
-		Entry: func(key uint64) (r ledger.Record, before uint64, err error) {
-			e, ok := withKey(beside, key)
-			if !ok {
-				e, beside, err = v.byKey(f, key)
-			}
-			return e.Record, e.OfWriter, err
-		}}
+// inLane reads a writer's entries. Of those in one pack it asks once.
+func (v *view) inLane(f found, l rows.Lane, w ledger.Writer) *rows.LaneLog {
+	log := &rows.Log{Number: f.Number, Pack: func(position uint64) (packs.Pack, error) { return v.packOf(f, position) }}
+	return &rows.LaneLog{Log: log, Lane: l, Writer: w,
+		Indexed: func(block uint64) (uint64, error) { return v.indexed(f, l, block) }}
 }
 
-// indexed reads the log key of a lane's entry number block × sequenceEvery.
-func (v *view) indexed(lane, block uint64) (key uint64, err error) {
-	const readIndexed = "SELECT value FROM sequences WHERE lane = $1 AND block = $2"
-	at := rows.BlockKey(lane, block)
+// indexed reads the position of a lane's entry number block × rows.IndexEvery.
+func (v *view) indexed(f found, l rows.Lane, block uint64) (position uint64, err error) {
+	const readIndexed = "SELECT value FROM sequences WHERE number = $1 AND first = $2 AND block = $3"
+	at := rows.SequenceKey(f.Number, l.First, block)
 	there := false
-	err = v.query(query{readIndexed, []any{int64(lane), int64(block)}, func(r pgx.Rows) error {
+	err = v.query(query{readIndexed, []any{int64(f.Number), int64(l.First), int64(block)}, func(r pgx.Rows) error {
 		var value []byte
 		there = true
 		if err := r.Scan(&value); err != nil {
 			return err
 		}
-		key, err = parse(rows.SequencesBucket, at, value, rows.ParseUint64)
+		position, err = parse(rows.SequencesBucket, at, value, rows.ParseUint64)
 		return err
 	}})
 	if err == nil && !there {
 		err = rows.Damaged(rows.SequencesBucket, at, "missing")
 	}
-	return key, err
+	return position, err
 }
 
 // Namesakes implements ledger.Store.
@@ -154,7 +127,7 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 			return err
 		}
 		for other, l := range others {
-			r, err := l.Record(1, v.inLane(f, l, other))
+			r, err := v.inLane(f, l, other).Record(1)
 			if err != nil {
 				return err
 			}
@@ -184,13 +157,17 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 			return nil
 		}
 		to := from + min(uint64(limit)-1, f.At.Position-from)
-		chain := packs.Chain{Number: f.Number, Genesis: record.GenesisHash(f.genesis), Head: f.At, From: from}
+		chain := rows.Chain{Number: f.Number, Genesis: record.GenesisHash(f.genesis), Head: f.At, From: from}
 		err = v.query(query{readRange, []any{int64(f.Number), int64(from), int64(to)}, func(r pgx.Rows) error {
 			last, value, err := scanTwo(r)
 			if err != nil {
 				return err
 			}
-			list, err := chain.Next(last, value)
+			p, err := rows.ParsePack(f.Number, last, value)
+			if err != nil {
+				return err
+			}
+			list, err := chain.Next(p)
 			for _, e := range list {
 				if e.Entry.Position >= from && e.Entry.Position <= to {
 					out = append(out, e.Record)
@@ -202,7 +179,7 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 			return err
 		}
 		if uint64(len(out)) != to-from+1 {
-			return rows.Damaged(rows.LogBucket, rows.BlockKey(f.Number, from+uint64(len(out))), "missing")
+			return rows.Damaged(rows.PacksBucket, rows.BlockKey(f.Number, from+uint64(len(out))), "missing")
 		}
 		return nil
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
@@ -110,10 +110,10 @@ func (s *Store) seek(ctx context.Context, c *pgx.Conn, all heads) error {
 			return err
 		}
 		want := missing[uint64(n)].at
-		p, err := packs.Parse(uint64(n), uint64(last), value)
+		p, err := rows.ParsePack(uint64(n), uint64(last), value)
 		if err == nil {
-			var e packs.Linked
-			if e, err = p.At(want.Position); err == nil && e.Hash != want.Hash {
+			var e rows.Linked
+			if e, err = rows.Among(uint64(n), p).At(want.Position); err == nil && e.Hash != want.Hash {
 				return nil
 			}
 		}

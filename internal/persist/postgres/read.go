@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/book"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -245,7 +246,7 @@ func (l *loading) newest(r pgx.Rows) error {
 	if err != nil {
 		return err
 	}
-	l.last, err = packs.Parse(l.Number, last, value)
+	l.last, err = rows.ParsePack(l.Number, last, value)
 	return err
 }
 
@@ -257,23 +258,22 @@ func (l *loading) amendment(r pgx.Rows) error {
 		return err
 	}
 	at := rows.BlockKey(l.Number, uint64(position))
-	key, err := parse(rows.AmendmentsBucket, at, value, rows.ParseUint64)
-	if err != nil {
-		return err
+	if content, err := rows.Unseal(rows.AmendmentsBucket, at, value); err != nil || len(content) > 0 {
+		return cmp.Or(err, rows.Damaged(rows.AmendmentsBucket, at, "%d bytes; want none", len(content)))
 	}
 	if last == nil {
-		return rows.Damaged(rows.LogBucket, at, "missing")
+		return rows.Damaged(rows.PacksBucket, at, "missing")
 	}
-	p, err := packs.Parse(l.Number, uint64(*last), stored)
+	p, err := rows.ParsePack(l.Number, uint64(*last), stored)
 	if err != nil {
 		return err
 	}
-	e, err := p.At(uint64(position))
+	e, err := rows.Among(l.Number, p).At(uint64(position))
 	if err != nil {
 		return err
 	}
-	if e.Key != key || !e.Entry.Amends() {
-		return rows.Damaged(rows.AmendmentsBucket, at, "entry with %T and log key %d is none", e.Entry.Action, e.Key)
+	if !e.Entry.Amends() {
+		return rows.Damaged(rows.AmendmentsBucket, at, "entry with %T is none", e.Entry.Action)
 	}
 	l.amended = append(l.amended, e.Entry)
 	return nil
@@ -288,13 +288,11 @@ func (l *loading) snapshot() (s ledger.Snapshot, err error) {
 		return ledger.Snapshot{}, rows.Damaged(rows.HeadsBucket, rows.NumberKey(l.Number), format, args...)
 	}
 	if l.At.Position > 0 {
-		newest, err := l.last.Newest()
-		if err != nil {
-			return s, err
+		if len(l.last.Raws) == 0 {
+			return s, rows.Damaged(rows.PacksBucket, rows.NumberKey(l.Number), "the newest entries are missing")
 		}
-		if newest.Hash != l.At.Hash || newest.Entry.Position != l.At.Position || newest.Key != l.Last {
-			return damaged("head %x at %d, the log has %x at %d", l.At.Hash, l.At.Position, newest.Hash,
-				newest.Entry.Position)
+		if _, err := rows.Among(l.Number, l.last).Newest(l.Head); err != nil {
+			return s, err
 		}
 	}
 	if len(l.parts) != l.Distinct || l.counted != max(0, l.Distinct-rows.InlineTotals) {

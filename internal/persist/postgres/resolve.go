@@ -119,14 +119,14 @@ func (a *attempt) look(ctx context.Context, c *pgx.Conn) (committed bool, err er
 // takes its place. Two commits of one ledger may then have the same key, and what they write differs.
 func (w *writes) witness() string {
 	if len(w.packs.numbers[0]) > 0 {
-		return "SELECT EXISTS (SELECT 1 FROM packs WHERE number = $1 AND key = $2 AND value = $3)"
+		return "SELECT EXISTS (SELECT 1 FROM packs WHERE number = $1 AND last = $2 AND value = $3)"
 	}
 	return "SELECT EXISTS (SELECT 1 FROM ledgers WHERE number = $1 AND name = $2 AND genesis = $3)"
 }
 
 func (w *writes) witnesses() []any {
 	if p := w.packs; len(p.numbers[0]) > 0 {
-		return []any{p.numbers[0][0], p.numbers[2][0], p.bytes[0][0]}
+		return []any{p.numbers[0][0], p.numbers[1][0], p.bytes[0][0]}
 	}
 	return []any{w.ledgers.numbers[0][0], w.ledgers.bytes[0][0], w.ledgers.bytes[1][0]}
 }

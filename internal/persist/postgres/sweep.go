@@ -34,7 +34,7 @@ func (s *Store) Sweep(ctx context.Context, place []byte) (next []byte, read int6
 	var to sweep.Place
 	var done bool
 	err = s.with(limited, func(ctx context.Context, c *pgx.Conn) (err error) {
-		to, done, read, err = sweep.Sweeper{Load: loads, Every: sequenceEvery}.Step(ctx, c, from)
+		to, done, read, err = sweep.Sweeper{Load: loads}.Step(ctx, c, from)
 		return err
 	})
 	if !done {

@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"github.com/dpaccountant/accountant/internal/persist/book"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -13,9 +13,9 @@ type writes struct {
 	ledgers    columns // number, name, genesis
 	heads      columns // number, value: of new ledgers
 	advanced   columns // number, value: of those that were there
-	packs      columns // number, last, key, value
+	packs      columns // number, last, value
 	lanes      columns // number, name, principal, value
-	sequences  columns // lane, block, value
+	sequences  columns // number, first, block, value
 	mechanisms columns // number, index, value
 	counts     columns // number, index, value
 	open       columns // number, position, value
@@ -41,24 +41,19 @@ func (c *columns) add(numbers []uint64, values ...[]byte) {
 // add adds the rows of a change that no later change of the transaction rewrites.
 func (w *writes) add(c *book.Change) {
 	number := c.Head.Number
-	if len(c.Entries) > 0 {
-		pack := packs.Pack{Number: number, First: c.Entries[0].Position, Key: c.Head.Last,
-			Previous: c.Entries[0].Previous, Raws: make([][]byte, len(c.Entries))}
-		for i := range c.Entries {
-			pack.Raws[i] = c.Entries[i].Raw
-		}
-		w.packs.add([]uint64{number, pack.Last(), pack.Key}, pack.Seal())
+	for p := range c.Packs(packs.MaxBytes) {
+		w.packs.add([]uint64{number, p.Last()}, rows.SealPack(number, p))
 	}
 	for i := range c.Entries {
 		e := &c.Entries[i]
-		if e.Sequence%sequenceEvery == 0 {
-			block := e.Sequence / sequenceEvery
-			w.sequences.add([]uint64{e.Lane, block},
-				seal(rows.SequencesBucket, rows.BlockKey(e.Lane, block), rows.NumberKey(e.Key)))
+		if e.Sequence%rows.IndexEvery == 0 {
+			block := e.Sequence / rows.IndexEvery
+			w.sequences.add([]uint64{number, e.First, block},
+				seal(rows.SequencesBucket, rows.SequenceKey(number, e.First, block), rows.NumberKey(e.Position)))
 		}
 		if e.Amends() {
 			w.amendments.add([]uint64{number, e.Position},
-				seal(rows.AmendmentsBucket, rows.BlockKey(number, e.Position), rows.NumberKey(e.Key)))
+				seal(rows.AmendmentsBucket, rows.BlockKey(number, e.Position), nil))
 		}
 	}
 	for _, m := range c.Mechanisms {
@@ -76,7 +71,7 @@ func (w *writes) book(b *booked) {
 	head := rows.Seal(rows.HeadsBucket, rows.NumberKey(number),
 		b.head.Append(make([]byte, rows.ChecksumSize, rows.ChecksumSize+rows.MaxHeadSize)))
 	if b.genesis != nil {
-		w.ledgers.add([]uint64{number}, []byte(b.name), seal(rows.LogBucket, rows.NumberKey(number), b.genesis))
+		w.ledgers.add([]uint64{number}, []byte(b.name), seal(rows.GenesesBucket, rows.NumberKey(number), b.genesis))
 		w.heads.add([]uint64{number}, head)
 	} else {
 		w.advanced.add([]uint64{number}, head)
@@ -112,13 +107,13 @@ func (w *writes) statements() (list []query) {
 		{&w.heads, 1, 1, "INSERT INTO heads (number, value) SELECT * FROM unnest($1::bigint[], $2::bytea[])"},
 		{&w.advanced, 1, 1, "UPDATE heads SET value = w.value FROM unnest($1::bigint[], $2::bytea[]) AS " +
 			"w(number, value) WHERE heads.number = w.number"},
-		{&w.packs, 3, 1, "INSERT INTO packs (number, last, key, value) " +
-			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"},
+		{&w.packs, 2, 1, "INSERT INTO packs (number, last, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])"},
 		{&w.lanes, 1, 3, "INSERT INTO lanes (number, name, principal, value) " +
 			"SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[]) " +
 			"ON CONFLICT (number, name, principal) DO UPDATE SET value = excluded.value"},
-		{&w.sequences, 2, 1, "INSERT INTO sequences (lane, block, value) " +
-			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])"},
+		{&w.sequences, 3, 1, "INSERT INTO sequences (number, first, block, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"},
 		{&w.mechanisms, 2, 1, "INSERT INTO mechanisms (number, index, value) " +
 			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])"},
 		{&w.counts, 2, 1, "INSERT INTO counts (number, index, value) " +

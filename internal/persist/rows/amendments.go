@@ -8,20 +8,19 @@ import (
 
 // Amendments reads from the log the entries that amend a ledger, by position.
 func (v *View) Amendments(h Head) (list []ledger.Entry, err error) {
+	log := v.Log(h)
 	err = v.rowsOf(AmendmentsBucket, h.Number, func(key, value []byte) error {
-		at, err := NumberIn(AmendmentsBucket, key, value)
-		if err != nil {
-			return err
+		at := binary.BigEndian.Uint64(key[8:])
+		if len(value) > 0 || at == 0 || at > h.At.Position {
+			return Damaged(AmendmentsBucket, key, "%d bytes about entry %d; want none, and the ledger has %d entries",
+				len(value), at, h.At.Position)
 		}
-		r, err := v.Entry(h.Number, at)
-		if err != nil {
-			return err
-		}
-		if e := r.Entry; e.Position != binary.BigEndian.Uint64(key[8:]) || !e.Amends() {
-			return Damaged(AmendmentsBucket, key, "entry %d with %T is none", e.Position, e.Action)
+		r, err := log.At(at)
+		if err == nil && !r.Entry.Amends() {
+			err = Damaged(AmendmentsBucket, key, "entry %d with %T is none", r.Entry.Position, r.Entry.Action)
 		}
 		list = append(list, r.Entry)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -22,11 +22,17 @@ const (
 	// metaBucket: "format" → version (4 bytes); "store" → the store's UUID; and the
 	// rows of marks.go.
 	MetaBucket Bucket = iota
-	// logBucket, append-only: key (8 bytes, 1, 2, 3 … over all ledgers) → ledger
-	// number (8), previous hash (32), stored bytes. A ledger's number is the key
-	// of its genesis, whose previous hash is zero. All other buckets but meta
-	// follow from this one.
-	LogBucket
+	// tailBucket, append-only at its end: log key (8) of the newest of some entries that one
+	// commit has appended to a ledger → ledger number, log key of the ledger's entry before,
+	// and the entries as a pack (package packs). Upkeep deals its oldest rows out.
+	TailBucket
+	// packsBucket: ledger number (8), position (8) of the last of some entries → a pack of
+	// them. The entries of a ledger are its packs and then its rows of the tail, and all other
+	// buckets but meta and geneses follow from them.
+	PacksBucket
+	// genesesBucket: ledger number (8) → stored bytes. The number is the genesis's log key: one of
+	// those of the entries, which are 1, 2, 3 … over all ledgers.
+	GenesesBucket
 	// ledgersBucket: name → ledger number (8).
 	LedgersBucket
 	// headsBucket: ledger number (8) → head.
@@ -39,24 +45,21 @@ const (
 	// writersBucket: ledger number (8), length of the principal (2), principal,
 	// name → lane.
 	WritersBucket
-	// positionsBucket: ledger number (8), position/indexEvery (8) → log key (8)
-	// of every indexEvery-th entry of a ledger.
-	PositionsBucket
-	// sequencesBucket: lane id (8), sequence/indexEvery (8) → log key (8) of
-	// every indexEvery-th entry of a lane.
+	// sequencesBucket: ledger number (8), position (8) of the lane's first entry,
+	// sequence/indexEvery (8) → position (8) of every indexEvery-th entry of a lane.
 	SequencesBucket
 	// reservationsBucket: ledger number (8), position (8) → what is left of an open
 	// reservation (accountant.record.v1.Reservation).
 	ReservationsBucket
-	// amendmentsBucket: ledger number (8), position (8) → log key (8) of an entry that
-	// amends the ledger: a refund, a raise, a freed reservation, a restore, what
-	// reconciles it, or an acknowledged warning.
+	// amendmentsBucket: ledger number (8), position (8) of an entry that amends the ledger → nothing.
+	// That is a refund, a raise, a freed reservation, a restore, what reconciles it, or an
+	// acknowledged warning.
 	AmendmentsBucket
 	Buckets
 )
 
 var BucketNames = [Buckets]string{
-	"meta", "log", "ledgers", "heads", "mechanisms", "counts", "writers", "positions", "sequences",
+	"meta", "tail", "packs", "geneses", "ledgers", "heads", "mechanisms", "counts", "writers", "sequences",
 	"reservations", "amendments",
 }
 
@@ -66,12 +69,11 @@ const (
 	// InlineTotals is how many of a ledger's totals are in its head row. Most ledgers have
 	// fewer mechanisms, so a charge rewrites one small row.
 	InlineTotals = 8
-	// IndexEvery bounds how many records a read walks back before it reaches the first one it
-	// returns.
-	IndexEvery = 256
+	// IndexEvery bounds how many entries of a lane a read walks back before it reaches the one
+	// that it looks for.
+	IndexEvery = 64
 
-	ChecksumSize  = 4
-	LogHeaderSize = 8 + len(ledger.Hash{})
+	ChecksumSize = 4
 )
 
 var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -112,12 +114,12 @@ func Damaged(b Bucket, key []byte, format string, args ...any) error {
 	return fmt.Errorf("%w: bucket %s, key %s: %s", ledger.ErrDamaged, b, KeyText(b, key), fmt.Sprintf(format, args...))
 }
 
-// DamagedBytes returns an error that says where the bytes are that package wire could not read.
-func DamagedBytes(key uint64, err error) error {
+// DamagedBytes returns an error that says where the bytes are that package record could not read.
+func DamagedBytes(b Bucket, key []byte, err error) error {
 	if errors.Is(err, ledger.ErrNewer) {
-		return fmt.Errorf("%w: bucket %s, key %d", err, LogBucket, key)
+		return fmt.Errorf("%w: bucket %s, key %s", err, b, KeyText(b, key))
 	}
-	return Damaged(LogBucket, NumberKey(key), "%s", strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
+	return Damaged(b, key, "%s", strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
 }
 
 // maxKeyText is longer than every key that this program stores: names and principals have at
@@ -139,6 +141,9 @@ func KeyText(b Bucket, key []byte) string {
 		return fmt.Sprintf("%d/%d", binary.BigEndian.Uint64(key), binary.BigEndian.Uint32(key[8:]))
 	case len(key) == 16:
 		return fmt.Sprintf("%d/%d", binary.BigEndian.Uint64(key), binary.BigEndian.Uint64(key[8:]))
+	case len(key) == 24:
+		return fmt.Sprintf("%d/%d/%d", binary.BigEndian.Uint64(key), binary.BigEndian.Uint64(key[8:]),
+			binary.BigEndian.Uint64(key[16:]))
 	}
 	return fmt.Sprintf("%x", key)
 }
@@ -147,7 +152,13 @@ func NumberKey(n uint64) []byte { return AppendNumber(nil, n) }
 
 func IndexKey(number uint64, index int) []byte { return appendIndex(nil, number, index) }
 
-func BlockKey(id, block uint64) []byte { return AppendBlock(nil, id, block) }
+// BlockKey is a key of a ledger number and a position.
+func BlockKey(number, position uint64) []byte { return AppendBlock(nil, number, position) }
+
+// SequenceKey is that of the bucket sequences.
+func SequenceKey(number, first, block uint64) []byte {
+	return AppendNumber(BlockKey(number, first), block)
+}
 
 func AppendNumber(b []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(b, n) }
 
@@ -155,7 +166,9 @@ func appendIndex(b []byte, number uint64, index int) []byte {
 	return binary.BigEndian.AppendUint32(AppendNumber(b, number), uint32(index))
 }
 
-func AppendBlock(b []byte, id, block uint64) []byte { return AppendNumber(AppendNumber(b, id), block) }
+func AppendBlock(b []byte, number, position uint64) []byte {
+	return AppendNumber(AppendNumber(b, number), position)
+}
 
 // PrincipalOf returns the principal in a writer's key.
 func PrincipalOf(key []byte) (string, bool) {

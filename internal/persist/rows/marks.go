@@ -21,8 +21,8 @@ var (
 	// backup it means that the ledgers go on from there without a gap; in a store, that they go on
 	// elsewhere. Only a restore removes it.
 	FinalKey = []byte(FinalName)
-	// GapsKey → nothing: the store was in a database, whose daemons leave gaps between the keys of
-	// the log.
+	// GapsKey → the newest log key (8 bytes) of a store that was in a database, whose daemons leave gaps
+	// between the log keys.
 	GapsKey = []byte("gaps")
 )
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -73,64 +72,29 @@ func (v *View) each(b Bucket, h Head, first int, read func(i int, value []byte) 
 	return nil
 }
 
-// BlockAfter returns the first indexed block whose entry is not before n.
-func BlockAfter(n uint64) uint64 { return (n-1)/IndexEvery + 1 }
-
-// Walk calls found with the records at positions to, to − 1 … from. Those that it passes over to get there are not
-// decoded: they may be many, and large.
-func (v *View) Walk(h Head, from, to uint64, found func(ledger.Record)) error {
-	at, key, hash := h.At.Position, h.Last, &h.At.Hash
-	if block := BlockAfter(to); block*IndexEvery < at {
-		at, hash = block*IndexEvery, nil
-		var err error
-		if key, err = Must(v, PositionsBucket, BlockKey(h.Number, block), ParseUint64); err != nil {
-			return err
-		}
-	}
-	for ; at >= from; at-- {
-		read := v.Entry
-		if at > to {
-			read = v.passing
-		}
-		r, err := read(h.Number, key)
-		if err != nil {
-			return err
-		}
-		if r.Entry.Position != at || hash != nil && r.Hash != *hash {
-			return Damaged(LogBucket, NumberKey(key), "entry %d with hash %x does not fit into the chain at %d",
-				r.Entry.Position, r.Hash, at)
-		}
-		if at <= to {
-			found(r.Record)
-		}
-		key, hash = r.PreviousInLedger, &r.Previous
-	}
-	if from > 1 {
-		return nil
-	}
-	_, _, genesis, err := v.Genesis(h.Number)
-	if err == nil && *hash != genesis {
-		err = Damaged(LogBucket, NumberKey(h.Number), "the genesis hashes to %x, entry 1 follows %x", genesis, *hash)
-	}
-	return err
-}
-
-// Next returns the log key after the newest one. A newer record that was overlooked would be
-// overwritten, so the pages at the end of the log are checked.
+// Next returns the log key after the newest one, which is that of the tail, whose newest row stays there, of a genesis, or
+// of when the store was in a database. A newer
+// row that was overlooked would be overwritten, so the pages at both ends are checked.
 func (v *View) Next() (uint64, error) {
-	if err := v.Proven(LogBucket, NumberKey(math.MaxUint64)); err != nil {
-		return 0, err
-	}
-	bb, err := v.Bucket(LogBucket)
+	newest, err := v.mark(GapsKey)
 	if err != nil {
 		return 0, err
 	}
-	key, _ := bb.Cursor().Last()
-	switch len(key) {
-	case 0:
-		return 1, nil
-	case 8:
-		return binary.BigEndian.Uint64(key) + 1, nil
+	for _, b := range []Bucket{TailBucket, GenesesBucket} {
+		if err := v.Proven(b, NumberKey(math.MaxUint64)); err != nil {
+			return 0, err
+		}
+		bb, err := v.Bucket(b)
+		if err != nil {
+			return 0, err
+		}
+		switch key, _ := bb.Cursor().Last(); len(key) {
+		case 0:
+		case 8:
+			newest = max(newest, binary.BigEndian.Uint64(key))
+		default:
+			return 0, Damaged(b, key, "a key of %d bytes; want 8", len(key))
+		}
 	}
-	return 0, Damaged(LogBucket, key, "a key of %d bytes; want 8", len(key))
+	return newest + 1, nil
 }

@@ -19,7 +19,7 @@ type Head struct {
 	Total    uint64
 	Distinct int
 	Closed   bool
-	Writer   uint64   // id of the lane of the newest entry; 0 before the first
+	Writer   uint64   // position of the first entry of the newest one's lane; 0 before the first
 	Sequence uint64   // that lane's last sequence number
 	Totals   []uint64 // of the first min(distinct, inlineTotals) mechanisms
 
@@ -42,7 +42,7 @@ func (h Head) Summary() ledger.Summary {
 
 // Lane is the state of the lane that wrote last.
 func (h Head) Lane() Lane {
-	return Lane{ID: h.Writer, Sequence: h.Sequence, Position: h.At.Position, Last: h.Last}
+	return Lane{First: h.Writer, Sequence: h.Sequence, Position: h.At.Position}
 }
 
 const MaxHeadSize = len(ledger.Hash{}) + 1 + (6+InlineTotals+3)*binary.MaxVarintLen64
@@ -118,21 +118,20 @@ func ParseHead(number uint64, b []byte) (Head, error) {
 
 // Lane is a writer's row.
 type Lane struct {
-	ID       uint64 // log key of its first entry
+	First    uint64 // position of its first entry
 	Sequence uint64 // of its newest entry
 	Position uint64 // of its newest entry
-	Last     uint64 // log key of its newest entry
 }
 
 // String shows the row in what a verification finds.
 func (l Lane) String() string {
-	return fmt.Sprintf("{id:%d sequence:%d position:%d last:%d}", l.ID, l.Sequence, l.Position, l.Last)
+	return fmt.Sprintf("{first:%d sequence:%d position:%d}", l.First, l.Sequence, l.Position)
 }
 
-const MaxLaneSize = 4 * binary.MaxVarintLen64
+const MaxLaneSize = 3 * binary.MaxVarintLen64
 
 func (l Lane) Append(b []byte) []byte {
-	for _, n := range [...]uint64{l.ID, l.Sequence, l.Position, l.Last} {
+	for _, n := range [...]uint64{l.First, l.Sequence, l.Position} {
 		b = binary.AppendUvarint(b, n)
 	}
 	return b
@@ -140,8 +139,8 @@ func (l Lane) Append(b []byte) []byte {
 
 func ParseLane(b []byte) (Lane, error) {
 	r := varints{b: b}
-	l := Lane{r.next(), r.next(), r.next(), r.next()}
-	if l.ID == 0 || l.Sequence == 0 || l.Position == 0 || l.Last < l.ID {
+	l := Lane{r.next(), r.next(), r.next()}
+	if l.First == 0 || l.Sequence == 0 || l.Position < l.First {
 		r.bad = true
 	}
 	return l, r.end()

@@ -20,6 +20,7 @@ type View struct {
 	cursors [Buckets]*bolt.Cursor // for get: they keep their memory
 	key     []byte                // room for the key of one get
 	entries record.Reader
+	begins  uint64 // the tail's first log key, or 0
 
 	File  io.ReaderAt  // to check pages; nil: they are not checked
 	Paths *pages.Paths // of this transaction, or to be reset for it
@@ -41,6 +42,15 @@ func (v *View) Bucket(b Bucket) (*bolt.Bucket, error) {
 // Get returns a verified value, which is valid only within the transaction, or nil if there is
 // no such row.
 func (v *View) Get(b Bucket, key []byte) ([]byte, error) {
+	stored, err := v.Stored(b, key)
+	if stored == nil || err != nil {
+		return nil, err
+	}
+	return Unseal(b, key, stored)
+}
+
+// Stored is Get without verifying the value.
+func (v *View) Stored(b Bucket, key []byte) ([]byte, error) {
 	if err := v.way(b, key); err != nil {
 		return nil, err
 	}
@@ -52,7 +62,7 @@ func (v *View) Get(b Bucket, key []byte) ([]byte, error) {
 	if !bytes.Equal(found, key) {
 		return nil, v.Proven(b, key)
 	}
-	return Unseal(b, key, stored)
+	return stored, nil
 }
 
 func (v *View) cursor(b Bucket) (*bolt.Cursor, error) {
@@ -121,7 +131,7 @@ func (v *View) Lane(h Head, w ledger.Writer) (Lane, error) {
 	if err != nil {
 		return Lane{}, Damaged(WritersBucket, v.key, "%v", err)
 	}
-	if l.ID == h.Writer {
+	if l.First == h.Writer {
 		return h.Lane(), nil
 	}
 	return l, nil
@@ -139,39 +149,17 @@ func (v *View) Total(h Head, index int) (uint64, error) {
 	return Must(v, CountsBucket, v.key, ParseUint64)
 }
 
-// Logged is a record of the log.
-type Logged struct {
-	Number   uint64 // of its ledger
-	Previous ledger.Hash
-	Raw      []byte // valid within the transaction only
-}
-
-func (v *View) Logged(key uint64) (Logged, error) {
-	v.key = AppendNumber(v.key[:0], key)
-	return Must(v, LogBucket, v.key, func(b []byte) (l Logged, err error) {
-		if len(b) < LogHeaderSize {
-			return l, fmt.Errorf("%d bytes; at least %d", len(b), LogHeaderSize)
-		}
-		l.Number, _ = ParseUint64(b[:8])
-		copy(l.Previous[:], b[8:])
-		l.Raw = b[LogHeaderSize:]
-		return l, nil
-	})
-}
-
 // Genesis returns the first record of a ledger's chain.
 func (v *View) Genesis(number uint64) (g ledger.Genesis, raw []byte, hash ledger.Hash, err error) {
-	l, err := v.Logged(number)
+	v.key = AppendNumber(v.key[:0], number)
+	stored, err := Must(v, GenesesBucket, v.key, func(b []byte) ([]byte, error) { return b, nil })
 	if err != nil {
 		return g, nil, hash, err
 	}
-	if l.Number != number || l.Previous != (ledger.Hash{}) {
-		return g, nil, hash, Damaged(LogBucket, NumberKey(number), "a record of ledger %d, not a genesis", l.Number)
+	if g, err = record.UnmarshalGenesis(stored); err != nil {
+		return g, nil, hash, DamagedBytes(GenesesBucket, NumberKey(number), err)
 	}
-	if g, err = record.UnmarshalGenesis(l.Raw); err != nil {
-		return g, nil, hash, DamagedBytes(number, err)
-	}
-	return g, bytes.Clone(l.Raw), record.GenesisHash(l.Raw), nil
+	return g, bytes.Clone(stored), record.GenesisHash(stored), nil
 }
 
 // Summary completes a head's summary.
@@ -191,56 +179,6 @@ func (v *View) Summary(name string, h Head) (ledger.Summary, error) {
 	s := h.Summary()
 	s.Genesis = g
 	return s, nil
-}
-
-// Linked is an entry with the log keys of those before it.
-type Linked struct {
-	ledger.Record
-	PreviousInLedger, PreviousOfWriter uint64
-}
-
-// entry returns the stored record of a ledger's entry.
-func (v *View) entry(number, key uint64) (Logged, error) {
-	l, err := v.Logged(key)
-	if err == nil && l.Number != number {
-		err = Damaged(LogBucket, NumberKey(key), "a record of ledger %d; want one of %d", l.Number, number)
-	}
-	return l, err
-}
-
-// passing is Entry of which only the position, the hashes and the key of the entry before it in its ledger are read.
-func (v *View) passing(number, key uint64) (r Linked, err error) {
-	l, err := v.entry(number, key)
-	if err != nil {
-		return Linked{}, err
-	}
-	var ok bool
-	if r.Entry.Position, r.PreviousInLedger, ok = record.Links(l.Raw); !ok || r.PreviousInLedger >= key {
-		return v.Entry(number, key) // says what is wrong, if anything is
-	}
-	r.Previous, r.Hash = l.Previous, record.EntryHash(l.Previous, l.Raw)
-	return r, nil
-}
-
-// Entry reads an entry of a ledger, and computes its hash.
-func (v *View) Entry(number, key uint64) (Linked, error) {
-	l, err := v.entry(number, key)
-	if err != nil {
-		return Linked{}, err
-	}
-	var r Linked
-	r.Entry, r.PreviousInLedger, r.PreviousOfWriter, err = v.entries.Entry(l.Raw)
-	if err != nil {
-		return Linked{}, DamagedBytes(key, err)
-	}
-	if r.PreviousInLedger >= key || r.PreviousOfWriter >= key {
-		return Linked{}, Damaged(LogBucket, NumberKey(key), "earlier entries at %d and %d",
-			r.PreviousInLedger, r.PreviousOfWriter)
-	}
-	r.Previous = l.Previous
-	r.Raw = bytes.Clone(l.Raw)
-	r.Hash = record.EntryHash(l.Previous, l.Raw)
-	return r, nil
 }
 
 // rowsOf calls f with a ledger's rows of a bucket whose keys are ledger number and

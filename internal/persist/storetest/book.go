@@ -190,7 +190,7 @@ func (b *book) checkRecord(got, want ledger.Record) {
 	if hash := record.EntryHash(got.Previous, got.Raw); hash != got.Hash {
 		b.t.Fatalf("ledger %s: record %d: its bytes hash to %x, it says %x", b.name, got.Entry.Position, hash, got.Hash)
 	}
-	e, _, _, err := record.UnmarshalEntry(got.Raw)
+	e, _, err := record.UnmarshalEntry(got.Raw)
 	if err != nil || !reflect.DeepEqual(e, got.Entry) {
 		b.t.Fatalf("ledger %s: record %d: its bytes say %+v (%v), it says %+v", b.name,
 			got.Entry.Position, e, err, got.Entry)

@@ -1,37 +1,140 @@
 package verify
 
 import (
+	"encoding/binary"
 	"fmt"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
-	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // followed is a ledger as far as its log was gone through.
 type followed struct {
 	*audit.Replay
 	number uint64
-	last   uint64 // newest log key
+	last   uint64 // newest log key; 0 before the first entry
 	newest audit.Lane
 	lanes  map[audit.Lane]rows.Lane
 
-	amended []amendment
+	amended []uint64 // positions of entries that amend the ledger
 }
 
-// amendment is an entry that amends the ledger, with its log key.
-type amendment struct{ position, key uint64 }
+// survey finds all ledgers, and which rows of the tail each of them has.
+func (v *verifier) survey() error {
+	v.tail = map[uint64][]uint64{}
+	v.names = map[string]uint64{}
+	v.sets = sets{names: v.names, said: map[setAt][]part{}, reserved: map[setAt][32]byte{}}
+	err := v.eachRow(rows.LedgersBucket, func(name, stored []byte) error {
+		value, err := rows.Unseal(rows.LedgersBucket, name, stored)
+		if err == nil {
+			v.names[string(name)], err = rows.NumberIn(rows.LedgersBucket, name, value)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = v.eachRow(rows.GenesesBucket, func(key, stored []byte) error {
+		if _, err := rows.Unseal(rows.GenesesBucket, key, stored); err != nil {
+			return err
+		}
+		if len(key) != 8 {
+			return rows.Damaged(rows.GenesesBucket, key, "a key of %d bytes; want 8", len(key))
+		}
+		number := binary.BigEndian.Uint64(key)
+		v.geneses = append(v.geneses, number)
+		v.tail[number] = nil
+		h, err := v.Head(number)
+		v.records += 1 + h.At.Position
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return v.eachRow(rows.TailBucket, func(key, stored []byte) error {
+		t, err := rows.UnsealTail(key, stored)
+		if err != nil {
+			return err
+		}
+		if _, known := v.tail[t.Number]; !known {
+			return rowFinding(rows.TailBucket, key, "ledger number", "that of a genesis", fmt.Sprint(t.Number))
+		}
+		v.tail[t.Number] = append(v.tail[t.Number], t.Key())
+		return nil
+	})
+}
+
+// eachRow calls f with all rows of a bucket, in order.
+func (v *verifier) eachRow(b rows.Bucket, f func(key, stored []byte) error) error {
+	bb, err := v.Bucket(b)
+	if err != nil {
+		return err
+	}
+	n := uint64(0)
+	return bb.ForEach(func(key, stored []byte) error {
+		if n++; n%1024 == 0 && v.ctx.Err() != nil {
+			return v.ctx.Err()
+		}
+		return f(key, stored)
+	})
+}
+
+// follow goes through a ledger from its genesis to its head.
+func (v *verifier) follow(number uint64) (*followed, error) {
+	f, err := v.begin(number)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.counted(number); err != nil {
+		return nil, err
+	}
+	err = v.EachPack(number, v.tail[number], func(p packs.Pack, _ uint64) error {
+		for i, raw := range p.Raws {
+			if err := v.next(f, p, i, raw); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return f, err
+}
+
+// counted notes a log key. Keys have no gap, unless several daemons have drawn them.
+func (v *verifier) counted(key uint64) error {
+	v.keys++
+	v.sum += key
+	v.highest = max(v.highest, key)
+	if n := v.Ledgers + v.Entries; n%4096 == 0 || n == v.records {
+		v.Progress(n, v.records)
+	}
+	if v.keys%1024 == 0 {
+		return v.ctx.Err()
+	}
+	return nil
+}
+
+// gapless compares the log keys with 1, 2, 3 …. Those of a ledger rise; that no two ledgers have the same one follows
+// from their sum.
+func (v *verifier) gapless() error {
+	n := v.highest
+	if v.gaps || v.keys == n && v.sum == n%2*((n+1)/2*n)+(1-n%2)*(n/2*(n+1)) {
+		return nil
+	}
+	return finding("", 0, "log keys", fmt.Sprintf("1 to %d, each once", n), fmt.Sprintf("%d keys", v.keys))
+}
 
 // begin takes a genesis.
-func (v *verifier) begin(l rows.Logged, key uint64) (*followed, error) {
+func (v *verifier) begin(key uint64) (*followed, error) {
 	v.Ledgers++
-	if l.Previous != (ledger.Hash{}) {
-		return nil, rowFinding(rows.LogBucket, rows.NumberKey(key), "previous hash of a genesis",
-			fmt.Sprintf("%x", ledger.Hash{}), fmt.Sprintf("%x", l.Previous))
+	stored, err := rows.Must(v.View, rows.GenesesBucket, rows.NumberKey(key),
+		func(b []byte) ([]byte, error) { return b, nil })
+	if err != nil {
+		return nil, err
 	}
-	r, err := audit.Begin(l.Raw, v.Kept)
+	r, err := audit.Begin(stored, v.Kept)
 	if err != nil {
 		return nil, err
 	}
@@ -42,58 +145,68 @@ func (v *verifier) begin(l rows.Logged, key uint64) (*followed, error) {
 	if err := v.rights.Created(key, r.Genesis()); err != nil {
 		return nil, err
 	}
-	v.names[r.Name()] = true
 	v.took(r.Genesis().Time)
 	return &followed{Replay: r, number: key, lanes: map[audit.Lane]rows.Lane{}}, nil
 }
 
-// next takes an entry, with what the store keeps of it alone: the links to the
+// next takes a pack's entry, with what the store keeps of it alone: the links to the
 // entries before, and the index.
-func (v *verifier) next(f *followed, l rows.Logged, key uint64) error {
+func (v *verifier) next(f *followed, p packs.Pack, i int, raw []byte) error {
 	v.Entries++
-	before := f.Head()
+	before, key := f.Head(), p.Keys[i]
 	wrong := func(what string, expected, found any) error {
 		return finding(f.Name(), before.Position+1, what, fmt.Sprint(expected), fmt.Sprint(found))
 	}
-	if l.Previous != before.Hash {
+	if i == 0 && p.First != before.Position+1 {
+		return wrong("position", before.Position+1, p.First)
+	}
+	if i == 0 && p.Previous != before.Hash {
 		return wrong("previous hash", fmt.Sprintf("%x, the hash of entry %d", before.Hash, before.Position),
-			fmt.Sprintf("%x", l.Previous))
+			fmt.Sprintf("%x", p.Previous))
 	}
-	e, inLedger, ofWriter, err := record.UnmarshalEntry(l.Raw)
+	if key <= f.last || key <= f.number {
+		return wrong("log key", fmt.Sprintf("one after %d", max(f.last, f.number)), key)
+	}
+	if err := v.counted(key); err != nil {
+		return err
+	}
+	e, ofWriter, err := v.entries.Entry(raw)
 	if err != nil {
-		return wrong("stored bytes", "an entry", rows.DamagedBytes(key, err))
+		return wrong("stored bytes", "an entry",
+			rows.DamagedBytes(rows.PacksBucket, rows.BlockKey(f.number, before.Position+1), err))
 	}
-	if _, err := f.Next(e, l.Raw); err != nil {
+	if _, err := f.Next(e, raw); err != nil {
 		return err
 	}
 	if err := v.rights.Wrote(key, f.Name(), e); err != nil {
 		return err
 	}
+	if differs, err := v.sets.took(f.Name(), f.number, e); err != nil {
+		return err
+	} else if differs {
+		return v.differs(f.Name(), e)
+	}
 	v.took(e.Time)
 	f.newest = audit.LaneOf(e.Writer)
 	ln := f.lanes[f.newest]
-	switch {
-	case inLedger != f.last:
-		return wrong("previous_in_ledger", f.last, inLedger)
-	case ofWriter != ln.Last:
-		return wrong("previous_of_writer", ln.Last, ofWriter)
+	if ofWriter != ln.Position {
+		return wrong("previous_of_writer", ln.Position, ofWriter)
 	}
-	if ln.ID == 0 {
-		ln.ID = key
+	if ln.First == 0 {
+		ln.First = e.Position
 	}
-	ln.Sequence, ln.Position, ln.Last, f.last = e.Sequence, e.Position, key, key
+	ln.Sequence, ln.Position, f.last = e.Sequence, e.Position, key
 	f.lanes[f.newest] = ln
 	if e.Amends() {
-		f.amended = append(f.amended, amendment{e.Position, key})
+		f.amended = append(f.amended, e.Position)
 	}
-	if e.Position%rows.IndexEvery == 0 {
-		if err := v.indexed(rows.PositionsBucket, f.number, e.Position, key, wrong); err != nil {
-			return err
-		}
+	if e.Sequence%rows.IndexEvery != 0 {
+		return nil
 	}
-	if e.Sequence%rows.IndexEvery == 0 {
-		v.sequences++
-		return v.indexed(rows.SequencesBucket, ln.ID, e.Sequence, key, wrong)
+	found, err := rows.Must(v.View, rows.SequencesBucket,
+		rows.SequenceKey(f.number, ln.First, e.Sequence/rows.IndexEvery), rows.ParseUint64)
+	if err != nil || found != e.Position {
+		return wrong("row of bucket sequences", e.Position, textOf(found, err))
 	}
 	return nil
 }
@@ -105,28 +218,24 @@ func (v *verifier) took(at time.Time) {
 	}
 }
 
-// indexed compares an index row.
-func (v *verifier) indexed(b rows.Bucket, id, n, key uint64, wrong func(what string, expected, found any) error) error {
-	found, err := rows.Must(v.View, b, rows.BlockKey(id, n/rows.IndexEvery), rows.ParseUint64)
-	if err != nil || found != key {
-		return wrong("row of bucket "+b.String(), key, textOf(found, err))
-	}
-	return nil
-}
-
-func textOf(n uint64, err error) string {
+// differs says how a member's entry differs from what its journal says.
+func (v *verifier) differs(name string, e ledger.Entry) error {
+	at := setAt{e.Set.Journal, e.Set.Position}
+	h, err := v.Find(ledger.JournalName(at.journal))
 	if err != nil {
-		return err.Error()
+		return err
 	}
-	return fmt.Sprint(n)
-}
-
-func finding(name string, position uint64, what, expected, found string) error {
-	return &audit.Finding{Ledger: name, Position: position, What: what, Expected: expected, Found: found}
-}
-
-// rowFinding is about a row that is no ledger's, or nobody knows whose.
-func rowFinding(b rows.Bucket, key []byte, what, expected, found string) error {
-	return &audit.Finding{What: fmt.Sprintf("bucket %s, key %s: %s", b, rows.KeyText(b, key), what),
-		Expected: expected, Found: found}
+	r, err := v.Log(h).At(at.position)
+	if err != nil {
+		return err
+	}
+	said, _ := r.Entry.Action.(ledger.Together)
+	for _, m := range said.Members {
+		if m.Ledger == name {
+			return finding(name, e.Position, "part of a set", fmt.Sprintf("entry %d by %s, %+v of %+v", m.Position,
+				r.Entry.Writer.Principal, said.In(m), setPart(at, said)),
+				fmt.Sprintf("by %s, %+v of %+v", e.Writer.Principal, e.Action, *e.Set))
+		}
+	}
+	return at.finding("members", "an entry of ledger "+name, "none")
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
@@ -19,15 +19,17 @@ func (v *verifier) policies() error {
 	if err != nil {
 		return err
 	}
-	return v.eachRecord(func(of, key uint64, l rows.Logged) error {
-		if of != number || key == number {
-			return nil
+	return v.EachPack(number, v.tail[number], func(p packs.Pack, _ uint64) error {
+		for i, raw := range p.Raws {
+			e, _, err := record.UnmarshalEntry(raw)
+			if err != nil {
+				continue // found again, and named, when the ledger is followed
+			}
+			if err := v.rights.Add(p.Keys[i], e); err != nil {
+				return err
+			}
 		}
-		e, _, _, err := record.UnmarshalEntry(l.Raw)
-		if err != nil {
-			return nil // found again, and named, when the ledger is followed
-		}
-		return v.rights.Add(key, e)
+		return nil
 	})
 }
 

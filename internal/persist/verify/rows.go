@@ -21,7 +21,7 @@ func (v *verifier) rows(f *followed) error {
 	v.Witnesses += f.Agreed()
 	v.families.Add(f.Replay)
 	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.amendments,
-		v.writers, v.positions} {
+		v.sequences, v.writers} {
 		err := compare(f)
 		var found *audit.Finding
 		if errors.Is(err, ledger.ErrDamaged) && !errors.As(err, &found) {
@@ -63,7 +63,7 @@ func (v *verifier) headRow(f *followed) error {
 		{"total", s.Total, h.Total},
 		{"distinct mechanisms", s.Distinct, h.Distinct},
 		{"closed", s.Closed, h.Closed},
-		{"newest lane", newest.ID, h.Writer},
+		{"first entry of the newest lane", newest.First, h.Writer},
 		{"sequence of the newest lane", newest.Sequence, h.Sequence},
 		{"open reservations", len(open), h.Open},
 		{"total of open reservations", held, h.Held},
@@ -107,9 +107,6 @@ func (v *verifier) parts(f *followed) error {
 
 func (v *verifier) reservations(f *followed) error {
 	expected := f.State().Reservations()
-	if len(expected) == 0 && v.Tx.Bucket([]byte(rows.ReservationsBucket.String())) == nil {
-		return nil // a file from before it was there
-	}
 	h, err := v.Head(f.number)
 	if err != nil {
 		return err
@@ -133,23 +130,17 @@ func (v *verifier) reservations(f *followed) error {
 }
 
 func (v *verifier) amendments(f *followed) error {
-	if len(f.amended) == 0 && v.Tx.Bucket([]byte(rows.AmendmentsBucket.String())) == nil {
-		return nil // a file from before it was there
-	}
 	h, err := v.Head(f.number)
 	if err != nil {
 		return err
 	}
-	if _, err := v.View.Amendments(h); err != nil { // no others
-		return err
-	}
-	for _, a := range f.amended {
-		key, err := rows.Must(v.View, rows.AmendmentsBucket, rows.BlockKey(f.number, a.position), rows.ParseUint64)
-		if err != nil || key != a.key {
-			return f.wrong(rows.AmendmentsBucket, fmt.Sprintf("entry %d", a.position), a.key, textOf(key, err))
+	list, err := v.View.Amendments(h) // as many: the head row has their number
+	for i := 0; err == nil && i < len(list); i++ {
+		if list[i].Position != f.amended[i] {
+			err = f.wrong(rows.AmendmentsBucket, fmt.Sprintf("entry %d", f.amended[i]), "a row", "none")
 		}
 	}
-	return nil
+	return err
 }
 
 // writers compares the lanes' rows. That of the lane which wrote last is in the
@@ -160,7 +151,12 @@ func (v *verifier) writers(f *followed) error {
 		return err
 	}
 	c, prefix := bb.Cursor(), rows.NumberKey(f.number)
-	newest := f.lanes[f.newest].ID
+	newest := f.lanes[f.newest].First
+	h, err := v.Head(f.number)
+	if err != nil {
+		return err
+	}
+	log := v.Log(h)
 	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
 		w, ok := parseWriter(key)
 		if !ok {
@@ -180,9 +176,8 @@ func (v *verifier) writers(f *followed) error {
 			return f.wrong(rows.WritersBucket, "writer "+w.Name, "none: it has written nothing",
 				fmt.Sprintf("%+v", row))
 		}
-		if expected.ID == newest && row.ID == newest && row.Sequence < expected.Sequence {
-			if r, err := v.Entry(f.number, row.Last); err == nil && r.Entry.Writer == w &&
-				r.Entry.Sequence == row.Sequence && r.Entry.Position == row.Position {
+		if expected.First == newest && row.First == newest && row.Sequence < expected.Sequence {
+			if r, err := log.At(row.Position); err == nil && r.Entry.Writer == w && r.Entry.Sequence == row.Sequence {
 				expected = row
 			}
 		}
@@ -192,7 +187,7 @@ func (v *verifier) writers(f *followed) error {
 		delete(f.lanes, lane)
 	}
 	for _, missing := range f.lanes {
-		r, err := v.Entry(f.number, missing.ID)
+		r, err := log.At(missing.First)
 		if err != nil {
 			return err
 		}
@@ -213,18 +208,25 @@ func parseWriter(key []byte) (w ledger.Writer, ok bool) {
 	return ledger.Writer{Principal: string(key[10 : 10+n]), Name: string(key[10+n:])}, true
 }
 
-// positions looks for index rows past the ledger's end: those before were compared.
-func (v *verifier) positions(f *followed) error {
-	bb, err := v.Bucket(rows.PositionsBucket)
+// sequences looks for index rows of no lane, or past its end: those before were compared.
+func (v *verifier) sequences(f *followed) error {
+	ends := map[uint64]uint64{} // by the position of a lane's first entry
+	for _, l := range f.lanes {
+		ends[l.First] = l.Sequence
+	}
+	bb, err := v.Bucket(rows.SequencesBucket)
 	if err != nil {
 		return err
 	}
-	c, prefix, n := bb.Cursor(), rows.NumberKey(f.number), uint64(0)
+	c, prefix := bb.Cursor(), rows.NumberKey(f.number)
 	for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = c.Next() {
-		n++
-		if !bytes.Equal(key, rows.BlockKey(f.number, n)) || n > f.Head().Position/rows.IndexEvery {
-			return f.wrong(rows.PositionsBucket, "key "+rows.KeyText(rows.PositionsBucket, key),
-				"none: the ledger has no such entry", "a row")
+		if len(key) != 24 {
+			return rows.Damaged(rows.SequencesBucket, key, "a key of %d bytes; want 24", len(key))
+		}
+		first, block := binary.BigEndian.Uint64(key[8:]), binary.BigEndian.Uint64(key[16:])
+		if block == 0 || block > ends[first]/rows.IndexEvery {
+			return f.wrong(rows.SequencesBucket, "key "+rows.KeyText(rows.SequencesBucket, key),
+				"none: there is no such lane, or it is shorter", "a row")
 		}
 	}
 	return nil

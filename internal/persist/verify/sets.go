@@ -3,11 +3,9 @@ package verify
 import (
 	"crypto/sha256"
 	"fmt"
-
-	"google.golang.org/protobuf/encoding/protowire"
+	"slices"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
@@ -21,99 +19,114 @@ func (a setAt) finding(what, expected string, found any) error {
 	return finding(ledger.JournalName(a.journal), a.position, what, expected, fmt.Sprint(found))
 }
 
-// both are the two sides of a set, as far as they were found: what its journal says, and the entries of
-// its members by the numbers of their ledgers. They are written together, so few are ever incomplete.
-type both struct {
-	by    string // the principal
-	said  *ledger.Together
-	parts map[uint64]ledger.Entry
+// sets are what journals say was done in several ledgers. Each member's entry is in its journal's entry, and the other
+// way round. The journals come first.
+type sets struct {
+	names    map[string]uint64 // of all ledgers, with their numbers
+	said     map[setAt][]part
+	reserved map[setAt][32]byte // the reservations of a set, by their members
+	about    []about
 }
 
-// sets compares what journals say was done in several ledgers with the entries of these ledgers, both
-// ways: each member's entry is in its journal's entry, and the other way round.
-func (v *verifier) sets() error {
-	open, reserved := map[setAt]*both{}, map[setAt][32]byte{}
-	err := v.eachRecord(func(number, key uint64, l rows.Logged) error {
-		if number == key || !ofSets(l.Raw) {
-			return nil
-		}
-		e, _, _, err := record.UnmarshalEntry(l.Raw)
-		if err != nil {
-			return rows.DamagedBytes(key, err)
-		}
-		var at setAt
-		together, journal := e.Action.(ledger.Together)
-		switch {
-		case journal:
-			at = setAt{ledger.JournalOf(e.Writer.Name), e.Position}
-		case e.Set != nil:
-			at = setAt{e.Set.Journal, e.Set.Position}
-		default:
-			return nil
-		}
-		b := open[at]
-		if b == nil {
-			b = &both{parts: map[uint64]ledger.Entry{}}
-			open[at] = b
-		}
-		if journal {
-			b.said, b.by = &together, e.Writer.Principal
-		} else if _, twice := b.parts[number]; twice {
-			return at.finding("members", "one entry of each",
-				fmt.Sprintf("entry %d of ledger number %d is a second one", e.Position, number))
-		} else {
-			b.parts[number] = e
-		}
-		if b.said == nil || len(b.parts) < len(b.said.Members) {
-			return nil
-		}
-		delete(open, at)
-		return v.agree(at, b, reserved)
-	})
-	if err != nil {
-		return err
-	}
-	for at, b := range open {
-		if b.said == nil {
-			return at.finding("entry", "what its members' entries name",
-				fmt.Sprintf("none, for %d entries", len(b.parts)))
-		}
-		return at.finding("members", fmt.Sprintf("entries of %d ledgers", len(b.said.Members)), len(b.parts))
-	}
-	return nil
+// part is what a journal says of one member.
+type part struct {
+	number uint64 // of the ledger
+	is     [32]byte
+	found  bool
 }
 
-// agree compares the two sides of a set.
-func (v *verifier) agree(at setAt, b *both, reserved map[setAt][32]byte) error {
-	if len(b.parts) != len(b.said.Members) {
-		return at.finding("members", fmt.Sprintf("entries of %d ledgers", len(b.said.Members)), len(b.parts))
+// about is a commit or a release of what another set has reserved.
+type about struct {
+	at, of   setAt
+	reserved [32]byte
+	name     string // of's journal
+}
+
+// took takes an entry of any ledger. It reports whether a member's entry differs from what its journal says.
+func (s *sets) took(name string, number uint64, e ledger.Entry) (differs bool, err error) {
+	if together, ok := e.Action.(ledger.Together); ok {
+		s.say(name, e, together)
+		return false, nil
 	}
-	names := ledger.NamesHash(b.said.Members)
-	for _, m := range b.said.Members {
-		number, err := v.Number(m.Ledger)
-		e, there := b.parts[number]
-		if err != nil || !there {
-			return at.finding("members", "an entry of ledger "+m.Ledger, "none")
-		}
-		part := ledger.SetPart{Journal: at.journal, Position: at.position, Members: uint32(len(b.said.Members)),
-			Names: names, Contribution: b.said.Contribution}
-		if e.Position != m.Position || *e.Set != part || e.Writer.Principal != b.by ||
-			e.Digest != record.Digest(b.said.In(m)) {
-			return finding(m.Ledger, e.Position, "part of a set", fmt.Sprintf("entry %d by %s, %+v of %+v", m.Position,
-				b.by, b.said.In(m), part), fmt.Sprintf("by %s, %+v of %+v", e.Writer.Principal, e.Action, *e.Set))
+	if e.Set == nil {
+		return false, nil
+	}
+	at := setAt{e.Set.Journal, e.Set.Position}
+	said, ok := s.said[at]
+	if !ok {
+		return false, at.finding("entry", "what its members' entries name", fmt.Sprintf("none, for entry %d of ledger %s",
+			e.Position, name))
+	}
+	i := slices.IndexFunc(said, func(p part) bool { return p.number == number })
+	switch {
+	case i < 0:
+		return false, at.finding("members", fmt.Sprintf("entries of %d ledgers", len(said)),
+			fmt.Sprintf("entry %d of ledger %s, too", e.Position, name))
+	case said[i].found:
+		return false, at.finding("members", "one entry of each",
+			fmt.Sprintf("entry %d of ledger %s is a second one", e.Position, name))
+	case said[i].is != partHash(e.Position, e.Writer.Principal, e.Digest, *e.Set):
+		return true, nil
+	}
+	said[i].found = true
+	return false, nil
+}
+
+// say takes a journal's entry.
+func (s *sets) say(name string, e ledger.Entry, together ledger.Together) {
+	journal, _ := ledger.JournalNumber(name)
+	at := setAt{journal, e.Position}
+	set := setPart(at, together)
+	parts := make([]part, len(together.Members))
+	for i, m := range together.Members {
+		parts[i] = part{number: s.names[m.Ledger],
+			is: partHash(m.Position, e.Writer.Principal, record.Digest(together.In(m)), set)}
+	}
+	s.said[at] = parts
+	if together.AboutReservation() {
+		number, _ := ledger.JournalNumber(together.Journal)
+		s.about = append(s.about, about{at, setAt{number, together.Action.Details().About},
+			reservations(together.Members, func(m ledger.Member) uint64 { return m.Reservation }), together.Journal})
+	} else if _, ok := together.Action.(ledger.Reserve); ok {
+		s.reserved[at] = reservations(together.Members, func(m ledger.Member) uint64 { return m.Position })
+	}
+}
+
+func setPart(at setAt, said ledger.Together) ledger.SetPart {
+	return ledger.SetPart{Journal: at.journal, Position: at.position, Members: uint32(len(said.Members)),
+		Names: ledger.NamesHash(said.Members), Contribution: said.Contribution}
+}
+
+// partHash stands for a member's entry, as far as its journal says what it is.
+func partHash(position uint64, by string, digest ledger.Digest, set ledger.SetPart) [32]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%d %q %x %+v", position, by, digest, set))
+}
+
+// end looks for what no entry was found of, once all ledgers were gone through.
+func (s *sets) end() error {
+	var least *setAt
+	for at, parts := range s.said {
+		whole := !slices.ContainsFunc(parts, func(p part) bool { return !p.found })
+		if !whole && (least == nil || at.journal < least.journal ||
+			at.journal == least.journal && at.position < least.position) {
+			least = &at
 		}
 	}
-	if !b.said.AboutReservation() {
-		if _, ok := b.said.Action.(ledger.Reserve); ok {
-			reserved[at] = reservations(b.said.Members, func(m ledger.Member) uint64 { return m.Position })
+	if least != nil {
+		parts := s.said[*least]
+		found := 0
+		for _, p := range parts {
+			if p.found {
+				found++
+			}
 		}
-		return nil
+		return least.finding("members", fmt.Sprintf("entries of %d ledgers", len(parts)), found)
 	}
-	number, _ := ledger.JournalNumber(b.said.Journal)
-	of := setAt{number, b.said.Action.Details().About}
-	if reservations(b.said.Members, func(m ledger.Member) uint64 { return m.Reservation }) != reserved[of] {
-		return at.finding("reservation", "the ledgers and the positions of a set's reservation",
-			fmt.Sprintf("others than those of entry %d of %s", of.position, b.said.Journal))
+	for _, a := range s.about {
+		if a.reserved != s.reserved[a.of] {
+			return a.at.finding("reservation", "the ledgers and the positions of a set's reservation",
+				fmt.Sprintf("others than those of entry %d of %s", a.of.position, a.name))
+		}
 	}
 	return nil
 }
@@ -125,24 +138,4 @@ func reservations(members []ledger.Member, position func(ledger.Member) uint64) 
 		_, _ = fmt.Fprintf(h, "%s %d\n", m.Ledger, position(m))
 	}
 	return [32]byte(h.Sum(nil))
-}
-
-// ofSets reports whether stored bytes have one of the fields of an entry that sets need.
-func ofSets(raw []byte) bool {
-	const together, set = 30, 31
-	for len(raw) > 0 {
-		number, kind, n := protowire.ConsumeTag(raw)
-		if n < 0 {
-			return false
-		}
-		if number == together || number == set {
-			return true
-		}
-		m := protowire.ConsumeFieldValue(number, kind, raw[n:])
-		if m < 0 {
-			return false
-		}
-		raw = raw[n+m:]
-	}
-	return false
 }

@@ -24,25 +24,24 @@ func (v *verifier) unknown() error {
 
 // strays finds rows that belong to no ledger. Those of known ledgers were compared.
 func (v *verifier) strays() error {
-	for _, b := range []rows.Bucket{rows.HeadsBucket, rows.MechanismsBucket, rows.CountsBucket,
-		rows.WritersBucket, rows.PositionsBucket,
-		rows.ReservationsBucket, rows.AmendmentsBucket} {
+	for _, b := range []rows.Bucket{rows.PacksBucket, rows.HeadsBucket, rows.MechanismsBucket, rows.CountsBucket,
+		rows.WritersBucket, rows.SequencesBucket, rows.ReservationsBucket, rows.AmendmentsBucket} {
 		bb, err := v.Bucket(b)
 		if err != nil {
 			return err
 		}
 		c := bb.Cursor()
 		for key, _ := c.First(); key != nil; {
-			if len(key) < 8 || v.ledgers[binary.BigEndian.Uint64(key)] == 0 {
-				return rowFinding(b, key, "row", "none: no ledger has this number", "a row")
+			if len(key) >= 8 {
+				if _, known := v.tail[binary.BigEndian.Uint64(key)]; known {
+					key, _ = c.Seek(rows.NumberKey(binary.BigEndian.Uint64(key) + 1))
+					continue
+				}
 			}
-			key, _ = c.Seek(rows.NumberKey(binary.BigEndian.Uint64(key) + 1))
+			return rowFinding(b, key, "row", "none: no ledger has this number", "a row")
 		}
 	}
-	if err := v.strayNames(); err != nil {
-		return err
-	}
-	return v.straySequences()
+	return v.strayNames()
 }
 
 // strayNames finds names of no ledger: all ledgers have theirs.
@@ -69,50 +68,4 @@ func (v *verifier) strayNames() error {
 		}
 	}
 	return nil
-}
-
-// straySequences finds index rows of no lane: all that must be there are.
-func (v *verifier) straySequences() error {
-	bb, err := v.Bucket(rows.SequencesBucket)
-	if err != nil {
-		return err
-	}
-	c, n := bb.Cursor(), uint64(0)
-	for key, stored := c.First(); key != nil; key, stored = c.Next() {
-		n++
-		value, err := rows.Unseal(rows.SequencesBucket, key, stored)
-		if err != nil {
-			return err
-		}
-		at, err := rows.ParseUint64(value)
-		if err != nil || len(key) != 16 {
-			return rows.Damaged(rows.SequencesBucket, key, "a key of %d bytes, a value of %d; want 16 and 8",
-				len(key), len(value))
-		}
-		if !v.indexes(key, at) {
-			return rowFinding(rows.SequencesBucket, key, "row",
-				"none: there is no such lane, or it is shorter", fmt.Sprint(at))
-		}
-	}
-	if n != v.sequences {
-		return rowFinding(rows.SequencesBucket, nil, "rows", fmt.Sprint(v.sequences), fmt.Sprint(n))
-	}
-	return nil
-}
-
-// indexes reports whether the entry with log key at is the one that a row of the
-// bucket sequences stands for.
-func (v *verifier) indexes(key []byte, at uint64) bool {
-	id, block := binary.BigEndian.Uint64(key), binary.BigEndian.Uint64(key[8:])
-	first, err := v.Logged(id)
-	if err != nil {
-		return false
-	}
-	number := first.Number
-	begins, err := v.Entry(number, id)
-	if err != nil || begins.Entry.Sequence != 1 {
-		return false
-	}
-	r, err := v.Entry(number, at)
-	return err == nil && block > 0 && r.Entry.Writer == begins.Entry.Writer && r.Entry.Sequence == block*rows.IndexEvery
 }

@@ -4,13 +4,12 @@
 package verify
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -18,6 +17,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/audit/rights"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/roots"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
@@ -57,10 +57,9 @@ type Result struct {
 // File goes through all of a file: its pages are checked before bbolt relies on them
 // (package pages), every ledger's log is decided again, and every row that follows from
 // the log is compared with what follows. The first thing that is wrong is an
-// *audit.Finding: a page, or else what comes first in the order of the log.
+// *audit.Finding: a page, or else what comes first in the first ledger that has anything.
 //
-// Memory: that of a thousand ledgers at most at once (package audit), and some
-// bytes a ledger.
+// Memory: that of one ledger (package audit), and some bytes of each ledger, and of each member of a set.
 func File(ctx context.Context, c Config) (done Result, err error) {
 	if c.LockTimeout == 0 {
 		c.LockTimeout = time.Second
@@ -111,16 +110,19 @@ type verifier struct {
 	Result
 	ctx context.Context
 
-	id        string            // of the store
-	gaps      bool              // the log's keys may have some
-	records   uint64            // of the log
-	geneses   []uint64          // ledgers, in the order of the log
-	ledgers   map[uint64]uint64 // ledger numbers → records of the log
-	sequences uint64            // rows that must be in that bucket
-	families  audit.Families
-	names     map[string]bool // ledgers of which something was kept: they are there
-	rights    rights.History
-	specs     map[string]ledger.Spec // of the ledgers that are followed, and of those above them
+	id       string              // of the store
+	gaps     bool                // the log's keys may have some
+	records  uint64              // of the log, as the heads say
+	geneses  []uint64            // ledgers by number
+	tail     map[uint64][]uint64 // ledger numbers → log keys of their rows of the tail
+	names    map[string]uint64   // ledgers → their numbers
+	entries  record.Reader
+	families audit.Families
+	sets     sets
+	rights   rights.History
+	specs    map[string]ledger.Spec // of the ledgers that were followed, and of those above them
+
+	keys, sum, highest uint64 // of the log keys: their number, sum (modulo 2^64) and the largest
 }
 
 func (v *verifier) run() error {
@@ -147,33 +149,22 @@ func (v *verifier) run() error {
 	if err := v.policies(); err != nil {
 		return err
 	}
-	v.names = map[string]bool{}
-	for from := 0; from < len(v.geneses); {
-		group, err := v.group(v.geneses[from:])
-		if err != nil {
+	for _, number := range v.order() {
+		if err := v.ledger(number); err != nil {
 			return err
 		}
-		if err := v.follow(group); err != nil {
-			return err
-		}
-		if err := v.again(group); err != nil {
-			return err
-		}
-		clear(v.specs)
-		for _, number := range v.geneses[from : from+len(group)] {
-			if err := v.rows(group[number]); err != nil {
-				return err
-			}
-		}
-		from += len(group)
+	}
+	if err := v.gapless(); err != nil {
+		return err
 	}
 	if err := v.families.Check(); err != nil {
 		return err
 	}
-	if err := v.sets(); err != nil {
+	if err := v.sets.end(); err != nil {
 		return err
 	}
-	if err := audit.Missing(v.Kept, func(name string) bool { return v.names[name] }); err != nil {
+	there := func(name string) bool { return v.names[name] != 0 }
+	if err := audit.Missing(v.Kept, there); err != nil {
 		return err
 	}
 	if err := v.strays(); err != nil {
@@ -183,138 +174,44 @@ func (v *verifier) run() error {
 	return err
 }
 
-// survey reads the log once. It checks that keys have no gap, unless several daemons have drawn them,
-// and finds all ledgers.
-func (v *verifier) survey() error {
-	bb, err := v.Bucket(rows.LogBucket)
+// order returns the numbers of all ledgers: the journals come first, which say what is done in the others.
+func (v *verifier) order() []uint64 {
+	var list []uint64
+	for n := range ledger.Journals {
+		if number := v.names[ledger.JournalName(uint8(n))]; number != 0 {
+			list = append(list, number)
+		}
+	}
+	first := slices.Clone(list)
+	for _, number := range v.geneses {
+		if !slices.Contains(first, number) {
+			list = append(list, number)
+		}
+	}
+	return list
+}
+
+// ledger verifies one ledger.
+func (v *verifier) ledger(number uint64) error {
+	f, err := v.follow(number)
 	if err != nil {
 		return err
 	}
-	v.ledgers = map[uint64]uint64{}
-	c := bb.Cursor()
-	at := uint64(0)
-	for key, stored := c.First(); key != nil; key, stored = c.Next() {
-		v.records++
-		at++
-		if v.gaps && len(key) == 8 {
-			at = binary.BigEndian.Uint64(key)
-		}
-		if !bytes.Equal(key, rows.NumberKey(at)) {
-			return rowFinding(rows.LogBucket, key, "key", fmt.Sprint(at), rows.KeyText(rows.LogBucket, key))
-		}
-		value, err := rows.Unseal(rows.LogBucket, key, stored)
-		if err != nil {
-			return err
-		}
-		if len(value) < rows.LogHeaderSize {
-			return rows.Damaged(rows.LogBucket, key, "%d bytes; at least %d", len(value), rows.LogHeaderSize)
-		}
-		number := binary.BigEndian.Uint64(value)
-		if number == at {
-			v.geneses = append(v.geneses, number)
-		} else if v.ledgers[number] == 0 {
-			return rowFinding(rows.LogBucket, key, "ledger number", "that of an earlier genesis", fmt.Sprint(number))
-		}
-		v.ledgers[number]++
-		if err := v.interrupted(v.records); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// interrupted checks now and then whether to stop.
-func (v *verifier) interrupted(n uint64) error {
-	if n%1024 == 0 {
-		return v.ctx.Err()
-	}
-	return nil
-}
-
-const (
-	groupLedgers = 1000
-	groupParts   = 1 << 20
-)
-
-// group returns as many ledgers as are followed at once.
-func (v *verifier) group(numbers []uint64) (map[uint64]*followed, error) {
-	group, parts := map[uint64]*followed{}, 0
-	for _, number := range numbers {
-		h, err := v.Head(number)
-		if err != nil {
-			return nil, err
-		}
-		if parts += h.Distinct; len(group) > 0 && (parts > groupParts || len(group) == groupLedgers) {
-			break
-		}
-		group[number] = nil
-	}
-	return group, nil
-}
-
-// follow reads the log for a group of ledgers.
-func (v *verifier) follow(group map[uint64]*followed) error {
-	return v.eachRecord(func(number, key uint64, l rows.Logged) (err error) {
-		f, ours := group[number]
-		switch {
-		case !ours:
-			return nil
-		case f != nil:
-			return v.next(f, l, key)
-		}
-		group[number], err = v.begin(l, key)
-		return err
-	})
-}
-
-// again reads the log a second time, for the ledgers that need it.
-func (v *verifier) again(group map[uint64]*followed) error {
-	second := map[uint64]*audit.Replay{}
-	for number, f := range group {
-		if r := f.Again(); r != nil {
-			second[number] = r
-		}
-	}
-	if len(second) == 0 {
-		return nil
-	}
-	err := v.eachRecord(func(number, key uint64, l rows.Logged) error {
-		r, ours := second[number]
-		if !ours || number == key {
-			return nil
-		}
-		_, err := r.NextRaw(l.Raw)
-		return err
-	})
-	for _, r := range second {
+	if second := f.Again(); second != nil { // a second time, for ledgers that need it
+		err := v.EachPack(number, v.tail[number], func(p packs.Pack, _ uint64) error {
+			for _, raw := range p.Raws {
+				if _, err := second.NextRaw(raw); err != nil {
+					return err
+				}
+			}
+			return v.ctx.Err()
+		})
 		if err == nil {
-			err = r.End()
+			err = second.End()
 		}
-	}
-	return err
-}
-
-// eachRecord calls record for each record of the log, which survey has verified.
-func (v *verifier) eachRecord(record func(number, key uint64, l rows.Logged) error) error {
-	bb, err := v.Bucket(rows.LogBucket)
-	if err != nil {
-		return err
-	}
-	c := bb.Cursor()
-	for key, stored := c.First(); key != nil; key, stored = c.Next() {
-		value := stored[rows.ChecksumSize:]
-		l := rows.Logged{Number: binary.BigEndian.Uint64(value), Raw: value[rows.LogHeaderSize:]}
-		copy(l.Previous[:], value[8:])
-		at := binary.BigEndian.Uint64(key)
-		if err := record(l.Number, at, l); err != nil {
+		if err != nil {
 			return err
 		}
-		if err := v.interrupted(at); err != nil {
-			return err
-		}
-		if at%4096 == 0 || at == v.records {
-			v.Progress(v.Ledgers+v.Entries, v.records)
-		}
 	}
-	return nil
+	return v.rows(f)
 }

@@ -34,7 +34,7 @@ func verify(p *cli.Program) *cobra.Command {
 		Use:   "verify (NAME | --entries FILE | --backup FILE | --data DIR)",
 		Short: "Check that ledgers are what their entries make of them",
 		Long: `Go through every entry of a ledger, from the first on, and decide it again: the chain
-of hashes, positions, each writer's numbers, digests, budgets and plans, reservations
+of hashes, positions, each writer's numbers, budgets and plans, reservations
 and refunds, and that nothing follows a closing; then compare counts and balances with
 those that are shown or stored. The first thing that is wrong is named.
 

@@ -428,13 +428,9 @@ type Entry struct {
 	Writer string `protobuf:"bytes,3,opt,name=writer,proto3" json:"writer,omitempty"`
 	// Its number in that lane; from 1.
 	Sequence uint64 `protobuf:"varint,4,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// SHA-256 of the canonical encoding of what was asked; 32 bytes.
-	Digest []byte `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
 	// When the daemon took it, in nanoseconds since 1970-01-01 UTC.
 	TimeUnixNanos int64 `protobuf:"varint,6,opt,name=time_unix_nanos,json=timeUnixNanos,proto3" json:"time_unix_nanos,omitempty"`
-	// The log key of the ledger's previous entry; 0 for the first.
-	PreviousInLedger uint64 `protobuf:"varint,7,opt,name=previous_in_ledger,json=previousInLedger,proto3" json:"previous_in_ledger,omitempty"`
-	// The log key of the writer's previous entry in this ledger; 0 for the first.
+	// The position of the writer's previous entry in this ledger; 0 for the first.
 	PreviousOfWriter uint64 `protobuf:"varint,8,opt,name=previous_of_writer,json=previousOfWriter,proto3" json:"previous_of_writer,omitempty"`
 	// What it did.
 	//
@@ -523,23 +519,9 @@ func (x *Entry) GetSequence() uint64 {
 	return 0
 }
 
-func (x *Entry) GetDigest() []byte {
-	if x != nil {
-		return x.Digest
-	}
-	return nil
-}
-
 func (x *Entry) GetTimeUnixNanos() int64 {
 	if x != nil {
 		return x.TimeUnixNanos
-	}
-	return 0
-}
-
-func (x *Entry) GetPreviousInLedger() uint64 {
-	if x != nil {
-		return x.PreviousInLedger
 	}
 	return 0
 }
@@ -1185,16 +1167,13 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x05order\x18\x04 \x01(\x01R\x05order\"T\n" +
 	"\x04Part\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x04R\x05count\"\x96\n" +
-	"\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\xf8\t\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x16\n" +
 	"\x06writer\x18\x03 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12\x16\n" +
-	"\x06digest\x18\x05 \x01(\fR\x06digest\x12&\n" +
+	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12&\n" +
 	"\x0ftime_unix_nanos\x18\x06 \x01(\x03R\rtimeUnixNanos\x12,\n" +
-	"\x12previous_in_ledger\x18\a \x01(\x04R\x10previousInLedger\x12,\n" +
 	"\x12previous_of_writer\x18\b \x01(\x04R\x10previousOfWriter\x12/\n" +
 	"\x06charge\x18\t \x01(\v2\x15.accountant.v1.ChargeH\x00R\x06charge\x12,\n" +
 	"\x05close\x18\n" +
@@ -1216,7 +1195,7 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\ramend_dataset\x18\x1d \x01(\v2\".accountant.record.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
 	"\btogether\x18\x1e \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12/\n" +
 	"\x03set\x18\x1f \x01(\v2\x1d.accountant.record.v1.SetPartR\x03setB\b\n" +
-	"\x06action\"\xb8\x01\n" +
+	"\x06actionJ\x04\b\x05\x10\x06J\x04\b\a\x10\bR\x06digestR\x12previous_in_ledger\"\xb8\x01\n" +
 	"\aSetPart\x12\x18\n" +
 	"\ajournal\x18\x01 \x01(\rR\ajournal\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x18\n" +

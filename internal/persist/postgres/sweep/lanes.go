@@ -6,14 +6,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
 // lanes are the entries of some packs, by the writers that wrote them.
-type lanes map[ledger.Writer][]packs.Linked
+type lanes map[ledger.Writer][]rows.Linked
 
-func (l lanes) add(list []packs.Linked) {
+func (l lanes) add(list []rows.Linked) {
 	for _, e := range list {
 		l[e.Entry.Writer] = append(l[e.Entry.Writer], e)
 	}
@@ -26,7 +25,7 @@ func (s Sweeper) check(ctx context.Context, tx pgx.Tx, number uint64, all lanes)
 	if err != nil {
 		return read, err
 	}
-	index := map[[2]uint64]uint64{} // lane and block → the log key of the entry
+	index := map[[2]uint64]uint64{} // the lane's first position, and block → the position of the entry
 	for w, list := range all {
 		lane, ok := stored[w]
 		key := rows.AppendWriter(nil, number, w)
@@ -37,19 +36,19 @@ func (s Sweeper) check(ctx context.Context, tx pgx.Tx, number uint64, all lanes)
 		for i, e := range list {
 			sequence := e.Entry.Sequence
 			switch {
-			case i > 0 && (sequence != list[i-1].Entry.Sequence+1 || e.OfWriter != list[i-1].Key):
-				return read, rows.Damaged(rows.LogBucket, rows.BlockKey(number, e.Entry.Position),
+			case i > 0 && (sequence != list[i-1].Entry.Sequence+1 || e.OfWriter != list[i-1].Entry.Position):
+				return read, rows.Damaged(rows.PacksBucket, rows.BlockKey(number, e.Entry.Position),
 					"sequence %d of writer %s follows %d", sequence, w.Name, list[i-1].Entry.Sequence)
-			case sequence > lane.Sequence, sequence == 1 && e.Key != lane.ID,
-				sequence == lane.Sequence && (e.Key != lane.Last || e.Entry.Position != lane.Position):
-				return read, rows.Damaged(rows.WritersBucket, key, "%v; the log has sequence %d with log key %d at %d",
-					lane, sequence, e.Key, e.Entry.Position)
-			case sequence%s.Every == 0:
-				index[[2]uint64{lane.ID, sequence / s.Every}] = e.Key
+			case sequence > lane.Sequence, sequence == 1 && e.Entry.Position != lane.First,
+				sequence == lane.Sequence && e.Entry.Position != lane.Position:
+				return read, rows.Damaged(rows.WritersBucket, key, "%v; the log has sequence %d at %d", lane, sequence,
+					e.Entry.Position)
+			case sequence%rows.IndexEvery == 0:
+				index[[2]uint64{lane.First, sequence / rows.IndexEvery}] = e.Entry.Position
 			}
 		}
 	}
-	n, err := checkIndex(ctx, tx, index)
+	n, err := checkIndex(ctx, tx, number, index)
 	return read + n, err
 }
 
@@ -84,8 +83,8 @@ func laneRows(ctx context.Context, tx pgx.Tx, number uint64, all lanes) (stored 
 	return stored, read, err
 }
 
-// checkIndex compares the rows that say which log key a lane's entry has.
-func checkIndex(ctx context.Context, tx pgx.Tx, index map[[2]uint64]uint64) (read int64, err error) {
+// checkIndex compares the rows that say at which position a lane's entry is.
+func checkIndex(ctx context.Context, tx pgx.Tx, number uint64, index map[[2]uint64]uint64) (read int64, err error) {
 	var lanes, blocks []int64
 	for at := range index {
 		lanes, blocks = append(lanes, int64(at[0])), append(blocks, int64(at[1]))
@@ -93,16 +92,16 @@ func checkIndex(ctx context.Context, tx pgx.Tx, index map[[2]uint64]uint64) (rea
 	if len(index) == 0 {
 		return 0, nil
 	}
-	const indexOf = `SELECT w.lane, w.block, s.value FROM unnest($1::bigint[], $2::bigint[]) AS w(lane, block)
-		LEFT JOIN sequences s ON s.lane = w.lane AND s.block = w.block`
-	found, err := tx.Query(ctx, indexOf, lanes, blocks)
+	const indexOf = `SELECT w.first, w.block, s.value FROM unnest($2::bigint[], $3::bigint[]) AS w(first, block)
+		LEFT JOIN sequences s ON s.number = $1 AND s.first = w.first AND s.block = w.block`
+	found, err := tx.Query(ctx, indexOf, int64(number), lanes, blocks)
 	if err != nil {
 		return 0, err
 	}
 	var lane, block int64
 	var value []byte
 	_, err = pgx.ForEachRow(found, []any{&lane, &block, &value}, func() error {
-		key := rows.BlockKey(uint64(lane), uint64(block))
+		key := rows.SequenceKey(number, uint64(lane), uint64(block))
 		if value == nil {
 			return rows.Damaged(rows.SequencesBucket, key, "missing")
 		}
@@ -113,7 +112,7 @@ func checkIndex(ctx context.Context, tx pgx.Tx, index map[[2]uint64]uint64) (rea
 		}
 		got, err := rows.NumberIn(rows.SequencesBucket, key, content)
 		if want := index[[2]uint64{uint64(lane), uint64(block)}]; err == nil && got != want {
-			err = rows.Damaged(rows.SequencesBucket, key, "log key %d; the log has %d", got, want)
+			err = rows.Damaged(rows.SequencesBucket, key, "position %d; the log has %d", got, want)
 		}
 		return err
 	})

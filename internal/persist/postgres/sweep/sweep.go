@@ -19,7 +19,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -34,8 +33,6 @@ const (
 type Sweeper struct {
 	// Load reads all that is kept of a ledger but its log, compares it with the head, and ends the transaction.
 	Load func(ctx context.Context, c *pgx.Conn, name string) error
-	// Every is how many entries of a lane lie between two that are indexed.
-	Every uint64
 }
 
 // Place is how far a sweep has come.
@@ -139,7 +136,7 @@ func (s Sweeper) ledger(ctx context.Context, c *pgx.Conn, number uint64) (l name
 		return l, err
 	}
 	l.name = string(name)
-	raw, err := rows.Unseal(rows.LogBucket, key, genesis)
+	raw, err := rows.Unseal(rows.GenesesBucket, key, genesis)
 	l.genesis = record.GenesisHash(raw)
 	return l, err
 }
@@ -155,7 +152,7 @@ func (s Sweeper) slice(ctx context.Context, c *pgx.Conn, l named, from Place) (n
 	if err != nil {
 		return from, 0, err
 	}
-	chain := packs.Chain{Number: l.number, Genesis: l.genesis, Head: head, From: 1, After: from.at}
+	chain := rows.Chain{Number: l.number, Genesis: l.genesis, Head: head, From: 1, After: from.at}
 	if chain.After == (ledger.Head{}) {
 		chain.After.Hash = l.genesis
 	}
@@ -172,7 +169,11 @@ func (s Sweeper) slice(ctx context.Context, c *pgx.Conn, l named, from Place) (n
 	var value []byte
 	_, err = pgx.ForEachRow(found, []any{&last, &value}, func() error {
 		read += int64(len(value))
-		list, err := chain.Next(uint64(last), value)
+		p, err := rows.ParsePack(l.number, uint64(last), value)
+		if err != nil {
+			return err
+		}
+		list, err := chain.Next(p)
 		lanes.add(list)
 		return err
 	})
@@ -180,7 +181,7 @@ func (s Sweeper) slice(ctx context.Context, c *pgx.Conn, l named, from Place) (n
 	case err != nil:
 		return from, read, err
 	case chain.After == from.at && head.Position > from.at.Position, chain.After.Position == 0 && head.Position > 0:
-		return from, read, rows.Damaged(rows.LogBucket, rows.BlockKey(l.number, chain.After.Position+1), "missing")
+		return from, read, rows.Damaged(rows.PacksBucket, rows.BlockKey(l.number, chain.After.Position+1), "missing")
 	case chain.After.Position > head.Position:
 		return from, read, rows.Damaged(rows.HeadsBucket, rows.NumberKey(l.number), "position %d, the log has %d",
 			head.Position, chain.After.Position)

@@ -1,6 +1,6 @@
 -- The rows are those of the bbolt file (package rows says what each value is): a value begins with
--- a checksum of itself and its key. Only the log differs: what one commit appends to a ledger is one
--- row. Whoever changes anything of a ledger locks its row of heads first.
+-- a checksum of itself and its key. There is no tail: what one commit appends to a
+-- ledger is a pack at once. Whoever changes anything of a ledger locks its row of heads first.
 
 -- +goose Up
 CREATE TABLE meta (
@@ -38,14 +38,11 @@ CREATE TABLE heads (
 CREATE TABLE packs (
     number bigint NOT NULL,
     last bigint NOT NULL,
-    key bigint NOT NULL,
     value bytea NOT NULL,
-    PRIMARY KEY (number, last),
-    UNIQUE (number, key)
+    PRIMARY KEY (number, last)
 );
-COMMENT ON TABLE packs IS 'the entries that one commit appended to a ledger';
+COMMENT ON TABLE packs IS 'some entries of a ledger: at first those that one commit appended';
 COMMENT ON COLUMN packs.last IS 'the position of the newest one';
-COMMENT ON COLUMN packs.key IS 'the log key of the newest one';
 
 CREATE TABLE lanes (
     number bigint NOT NULL,
@@ -56,12 +53,14 @@ CREATE TABLE lanes (
 ) WITH (fillfactor = 50);
 
 CREATE TABLE sequences (
-    lane bigint NOT NULL,
+    number bigint NOT NULL,
+    first bigint NOT NULL,
     block bigint NOT NULL,
     value bytea NOT NULL,
-    PRIMARY KEY (lane, block)
+    PRIMARY KEY (number, first, block)
 );
-COMMENT ON TABLE sequences IS 'the log key of each lane''s 32nd, 64th … entry';
+COMMENT ON TABLE sequences IS 'the position of each lane''s 64th, 128th … entry';
+COMMENT ON COLUMN sequences.first IS 'the position of the lane''s first entry';
 
 CREATE TABLE mechanisms (
     number bigint NOT NULL,

@@ -1,0 +1,229 @@
+package packs
+
+import (
+	"encoding/binary"
+
+	"github.com/dpaccountant/accountant/internal/record"
+)
+
+// limit and limitBytes bound what Parse takes. They are more than one commit may have.
+const (
+	limit      = 1 << 20
+	limitBytes = 64 << 20
+)
+
+// writer is one that has written some of a pack's entries. Its next sequence number and the position of its entry
+// before follow from the entry before, except for the first one's, which are kept here.
+type writer struct {
+	principal uint64 // index
+	name      []byte
+	sequence  uint64
+	before    uint64 // position
+}
+
+// appendColumns appends the entries by columns: the texts once, then of each entry the index of its writer, how its
+// sequence number and the writer's entry before differ from what follows, the time after the one before, and the index
+// of the bytes after its frame. ok is false if a frame has another position than the one that follows.
+func appendColumns(b []byte, first uint64, list [][]byte) (_ []byte, ok bool) {
+	n := len(list)
+	var principals, bodies texts
+	var writers []writer
+	index := map[[2]string]int{}
+	all := make([]uint64, 5*n)
+	of, sequences, befores, times, body := all[:n], all[n:2*n], all[2*n:3*n], all[3*n:4*n], all[4*n:]
+	next, last := []writer{}, uint64(0)
+	size := 0
+	for i, raw := range list {
+		f, rest := record.SplitEntry(raw)
+		if f.Position != first+uint64(i) {
+			return nil, false
+		}
+		size += len(raw)
+		at, known := index[[2]string{string(f.Principal), string(f.Writer)}]
+		if !known {
+			at = len(writers)
+			w := writer{principals.index(f.Principal), f.Writer, f.Sequence, f.PreviousOfWriter}
+			index[[2]string{string(f.Principal), string(f.Writer)}] = at
+			writers, next = append(writers, w), append(next, w)
+		}
+		w := &next[at]
+		of[i] = uint64(at)
+		sequences[i], befores[i] = zigzag(f.Sequence-w.sequence), zigzag(f.PreviousOfWriter-w.before)
+		w.sequence, w.before = f.Sequence+1, f.Position
+		times[i], last = zigzag(f.Nanos-last), f.Nanos
+		body[i] = bodies.index(rest)
+	}
+	b = binary.AppendUvarint(b, uint64(size))
+	b = principals.append(b)
+	b = binary.AppendUvarint(b, uint64(len(writers)))
+	for _, w := range writers {
+		b = appendText(binary.AppendUvarint(b, w.principal), w.name)
+		b = binary.AppendUvarint(binary.AppendUvarint(b, w.sequence), zigzag(first-w.before))
+	}
+	b = appendColumn(appendColumn(appendColumn(b, of), sequences), befores)
+	b = appendColumn(binary.AppendUvarint(b, times[0]), times[1:])
+	return appendColumn(bodies.append(b), body), true
+}
+
+// entries reads what appendColumns has written.
+func (r *reader) entries(first uint64, n int) [][]byte {
+	size := r.number()
+	principals := r.texts()
+	count := r.number()
+	if r.bad || size > limitBytes || count > uint64(len(r.b)) {
+		r.bad = true
+		return nil
+	}
+	writers := make([]writer, count)
+	for i := range writers {
+		writers[i] = writer{r.number(), r.text(), r.number(), first - unzigzag(r.number())}
+		r.bad = r.bad || writers[i].principal >= uint64(len(principals))
+	}
+	of, sequences, befores := r.column(n), r.column(n), r.column(n)
+	nanos := unzigzag(r.number())
+	times := r.column(n - 1)
+	bodies := r.texts()
+	body := r.column(n)
+	if r.bad {
+		return nil
+	}
+	all, raws := make([]byte, 0, size), make([][]byte, n)
+	for i := range raws {
+		if of[i] >= count || body[i] >= uint64(len(bodies)) {
+			r.bad = true
+			return nil
+		}
+		if i > 0 {
+			nanos += unzigzag(times[i-1])
+		}
+		w, rest := &writers[of[i]], bodies[body[i]]
+		f := record.Frame[[]byte]{Position: first + uint64(i), Principal: principals[w.principal], Writer: w.name,
+			Sequence: w.sequence + unzigzag(sequences[i]), Nanos: nanos, PreviousOfWriter: w.before + unzigzag(befores[i])}
+		w.sequence, w.before = f.Sequence+1, f.Position
+		start := len(all)
+		if all = append(f.Append(all), rest...); len(all) > int(size) {
+			r.bad = true
+			return nil
+		}
+		raws[i] = all[start:len(all):len(all)]
+	}
+	r.bad = r.bad || len(all) != int(size)
+	return raws
+}
+
+// texts are distinct ones in the order of their first use.
+type texts struct {
+	list  []string
+	known map[string]uint64
+}
+
+func (t *texts) index(b []byte) uint64 {
+	if i, ok := t.known[string(b)]; ok {
+		return i
+	}
+	if t.known == nil {
+		t.known = map[string]uint64{}
+	}
+	i := uint64(len(t.list))
+	t.list = append(t.list, string(b))
+	t.known[t.list[i]] = i
+	return i
+}
+
+func (t *texts) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(t.list)))
+	for _, s := range t.list {
+		b = appendText(b, s)
+	}
+	return b
+}
+
+func (r *reader) texts() [][]byte {
+	n := r.number()
+	if r.bad || n > uint64(len(r.b)) {
+		r.bad = true
+		return nil
+	}
+	list := make([][]byte, n)
+	for i := range list {
+		list[i] = r.text()
+	}
+	return list
+}
+
+func appendText[T string | []byte](b []byte, s T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// A column is a byte of 0 and the one value that all have, or a byte of 1 and every value.
+func appendColumn(b []byte, values []uint64) []byte {
+	if len(values) == 0 {
+		return b
+	}
+	for _, v := range values {
+		if v != values[0] {
+			b = append(b, 1)
+			for _, v := range values {
+				b = binary.AppendUvarint(b, v)
+			}
+			return b
+		}
+	}
+	return binary.AppendUvarint(append(b, 0), values[0])
+}
+
+func (r *reader) column(n int) []uint64 {
+	if n == 0 || r.bad {
+		return nil
+	}
+	kind := r.bytes(1)
+	if r.bad || kind[0] > 1 || kind[0] == 1 && n > len(r.b) {
+		r.bad = true
+		return nil
+	}
+	values := make([]uint64, n)
+	if kind[0] == 1 {
+		for i := range values {
+			values[i] = r.number()
+		}
+		return values
+	}
+	one := r.number()
+	for i := range values {
+		values[i] = one
+	}
+	return values
+}
+
+// zigzag makes a small number of a small difference in either direction.
+func zigzag(difference uint64) uint64 { return difference<<1 ^ uint64(int64(difference)>>63) }
+
+func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
+
+// reader reads numbers and texts one after the other.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) number() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) bytes(n uint64) []byte {
+	if r.bad || n > uint64(len(r.b)) {
+		r.bad = true
+		return nil
+	}
+	b := r.b[:n:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *reader) text() []byte { return r.bytes(r.number()) }

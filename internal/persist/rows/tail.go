@@ -1,0 +1,194 @@
+package rows
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
+)
+
+// Log reads single entries of a ledger.
+func (v *View) Log(h Head) *Log {
+	return &Log{Number: h.Number, Pack: func(position uint64) (packs.Pack, error) { return v.packOf(h, position) }}
+}
+
+// packOf returns the entries with which the one at a position is kept.
+func (v *View) packOf(h Head, position uint64) (p packs.Pack, err error) {
+	if position == 0 || position > h.At.Position {
+		return p, Damaged(PacksBucket, BlockKey(h.Number, position), "the ledger has %d entries", h.At.Position)
+	}
+	if position < h.At.Position { // the newest one is in the tail, mostly
+		if p, found, err := v.pack(h.Number, position); found || err != nil {
+			return p, err
+		}
+	}
+	for key := h.Last; ; {
+		t, found, err := v.tail(h.Number, key)
+		if err != nil || found && t.First <= position {
+			return t.Pack, err
+		}
+		if !found {
+			break
+		}
+		key = t.Before
+	}
+	p, found, err := v.pack(h.Number, position)
+	if err == nil && !found {
+		err = Damaged(PacksBucket, BlockKey(h.Number, position), "missing")
+	}
+	return p, err
+}
+
+// pack returns the first pack of a ledger that does not end before a position.
+func (v *View) pack(number, position uint64) (p packs.Pack, found bool, err error) {
+	key, stored, err := v.From(PacksBucket, BlockKey(number, position))
+	if err != nil || !bytes.HasPrefix(key, NumberKey(number)) {
+		return p, false, err
+	}
+	if len(key) != 16 {
+		return p, false, Damaged(PacksBucket, key, "a key of %d bytes; want 16", len(key))
+	}
+	p, err = ParsePack(number, binary.BigEndian.Uint64(key[8:]), stored)
+	return p, true, err
+}
+
+// tail returns the row of a ledger whose newest entry has a log key, unless it was dealt out.
+func (v *View) tail(number, key uint64) (t Tail, found bool, err error) {
+	if v.begins == 0 {
+		if v.begins, err = v.tailBegins(); err != nil {
+			return t, false, err
+		}
+	}
+	if key == 0 || v.begins == 0 || key < v.begins {
+		return t, false, nil
+	}
+	v.key = AppendNumber(v.key[:0], key)
+	t, err = Must(v, TailBucket, v.key, func(b []byte) (Tail, error) { return parseTail(key, b) })
+	if err == nil && t.Number != number {
+		err = Damaged(TailBucket, NumberKey(key), "entries of ledger %d; want those of %d", t.Number, number)
+	}
+	return t, true, err
+}
+
+// tailBegins returns the tail's first log key, or 0 if the tail is empty. Whoever is led astray by it misses an entry elsewhere.
+func (v *View) tailBegins() (uint64, error) {
+	if err := v.way(TailBucket, nil); err != nil {
+		return 0, err
+	}
+	c, err := v.cursor(TailBucket)
+	if err != nil {
+		return 0, err
+	}
+	switch key, _ := c.First(); len(key) {
+	case 0:
+		return 0, nil
+	case 8:
+		return binary.BigEndian.Uint64(key), nil
+	default:
+		return 0, Damaged(TailBucket, key, "a key of %d bytes; want 8", len(key))
+	}
+}
+
+// Records returns the records at the positions from to to, checking the chain. Both are the ledger's.
+func (v *View) Records(h Head, from, to uint64) (out []ledger.Record, err error) {
+	_, _, genesis, err := v.Genesis(h.Number)
+	if err != nil {
+		return nil, err
+	}
+	chain := Chain{Number: h.Number, Genesis: genesis, Head: h.At, From: from}
+	next := func(p packs.Pack) error {
+		list, err := chain.Next(p)
+		for _, e := range list {
+			if at := e.Entry.Position; at >= from && at <= to {
+				e.Raw = bytes.Clone(e.Raw)
+				out = append(out, e.Record)
+			}
+		}
+		return err
+	}
+	for chain.After.Position < to {
+		p, found, err := v.pack(h.Number, max(from, chain.After.Position+1))
+		if err == nil && !found {
+			break
+		}
+		if err == nil {
+			err = next(p)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if chain.After.Position < to {
+		list, err := v.tailOf(h, max(from, chain.After.Position+1), to)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range list {
+			if err := next(p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if chain.After.Position < to {
+		return nil, Damaged(PacksBucket, BlockKey(h.Number, chain.After.Position+1), "missing")
+	}
+	return out, nil
+}
+
+// tailOf returns a ledger's packs of the tail that have entries from one position to another.
+func (v *View) tailOf(h Head, from, to uint64) (list []packs.Pack, err error) {
+	for key := h.Last; ; {
+		t, found, err := v.tail(h.Number, key)
+		if err != nil {
+			return nil, err
+		}
+		if found && t.First <= to {
+			list = append(list, t.Pack)
+		}
+		if !found || t.First <= from {
+			slices.Reverse(list)
+			return list, nil
+		}
+		key = t.Before
+	}
+}
+
+// EachPack calls f with all packs of a ledger, in order, without checking the pages: of a file that was checked as a
+// whole. tail are the log keys of its rows of the tail.
+func (v *View) EachPack(number uint64, tail []uint64, f func(p packs.Pack, before uint64) error) error {
+	bb, err := v.Bucket(PacksBucket)
+	if err != nil {
+		return err
+	}
+	c, prefix, last := bb.Cursor(), NumberKey(number), uint64(0)
+	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
+		if len(key) != 16 {
+			return Damaged(PacksBucket, key, "a key of %d bytes; want 16", len(key))
+		}
+		p, err := ParsePack(number, binary.BigEndian.Uint64(key[8:]), stored)
+		if err == nil {
+			err = f(p, last)
+		}
+		if err != nil {
+			return err
+		}
+		last = p.Key()
+	}
+	for _, key := range tail {
+		t, err := Must(v, TailBucket, NumberKey(key), func(b []byte) (Tail, error) { return parseTail(key, b) })
+		if err == nil && (t.Number != number || t.Before != last) {
+			err = Damaged(TailBucket, NumberKey(key), "entries of ledger %d after log key %d; want %d after %d", t.Number,
+				t.Before, number, last)
+		}
+		if err == nil {
+			err = f(t.Pack, last)
+		}
+		if err != nil {
+			return err
+		}
+		last = key
+	}
+	return nil
+}

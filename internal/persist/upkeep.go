@@ -1,0 +1,73 @@
+package persist
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A row of the tail is what one commit appends to one ledger, at most 64 entries or about 8 KB. One row for all ledgers
+// of a commit would be smaller, but whoever looks for an entry would have to search it and check its sum, and with many
+// writers each commit looks for the newest entry of each of its ledgers.
+const (
+	// tailMost and tailLeast are how many bytes of rows make upkeep begin, and end. Few commits are ever behind the
+	// head when they are dealt out, and each ledger has several entries among many bytes.
+	tailMost  = 4 << 20
+	tailLeast = 1 << 20
+)
+
+// upkeep deals the tail out.
+type upkeep struct {
+	most, least int64
+	tail        atomic.Int64 // bytes of rows in the tail
+
+	due  chan struct{}
+	stop chan struct{}
+	once sync.Once
+	done sync.WaitGroup
+}
+
+// start begins with so many bytes in the tail.
+func (u *upkeep) start(tail int64, step func() (more bool)) {
+	u.due, u.stop = make(chan struct{}, 1), make(chan struct{})
+	u.grown(tail)
+	u.done.Go(func() {
+		for {
+			select {
+			case <-u.stop:
+				return
+			case <-u.due:
+			}
+			for more := true; more; {
+				began := time.Now()
+				if more = step(); !more {
+					break
+				}
+				pause := time.Since(began) // as much time as upkeep takes is left to others
+				if u.tail.Load() > 4*u.most {
+					pause = 0
+				}
+				select {
+				case <-u.stop:
+					return
+				case <-time.After(pause):
+				}
+			}
+		}
+	})
+}
+
+// grown counts bytes that were added to the tail.
+func (u *upkeep) grown(bytes int64) {
+	if u.tail.Add(bytes) > u.most {
+		select {
+		case u.due <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (u *upkeep) end() {
+	u.once.Do(func() { close(u.stop) })
+	u.done.Wait()
+}
