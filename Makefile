@@ -25,13 +25,15 @@ demo: ## a DP-SGD run on real digits, every step in the ledger
 	@bin/digits -demo -accountantd bin/accountantd
 
 test: ## the tests of every package, without the longest ones and with fewer random cases; no C compiler needed
-	@$(MAKE) --no-print-directory test-all SHORT=-short
+	@$(MAKE) --no-print-directory test-all SHORT='-short -p 3 -parallel 6' CASES=-rapid.checks=50
 	@echo "make test: the tests of every package passed; make test-all also runs the longest ones"
 
+# What waits, for a database or a time limit, leaves the processors to other tests.
 SHORT ?=
+CASES ?=
 test-all: ## every test with all of its cases
 	@CGO_ENABLED=0 $(GO) test $(SHORT) $(PATIENT) $(call TESTED,./...,-v)
-	@CGO_ENABLED=0 $(GO) test $(SHORT) $(PATIENT) $(call TESTED,./...,-e) $(SEED)
+	@CGO_ENABLED=0 $(GO) test $(SHORT) $(PATIENT) $(call TESTED,./...,-e) $(SEED) $(CASES)
 
 SEARCHED ?= ./internal/pld/lattice ./internal/accountant ./internal/loss/kinds
 search: ## for MINUTES, property tests with new seeds and the fuzzers of the mathematics (SEARCHED), in turns

@@ -61,7 +61,7 @@ func TestReaders(t *testing.T) {
 		{"120 lists of ledgers as JSON", false, func(t *testing.T, d *daemon) {
 			askAsJSON(t, d, 120, "Ledgers/ListLedgers", `{"pageSize":1000}`)
 		}},
-		{"120 lists of entries as JSON", true, func(t *testing.T, d *daemon) {
+		{"120 lists of entries as JSON", !testing.Short(), func(t *testing.T, d *daemon) {
 			askAsJSON(t, d, 120, "Audit/ListEntries", `{"ledger":"large","pageSize":1000,"raw":true}`)
 		}},
 		{"300 lists that nobody reads", false, func(t *testing.T, d *daemon) {

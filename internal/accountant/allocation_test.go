@@ -36,7 +36,7 @@ func TestGuardsOfAllocationAgainstOracle(t *testing.T) {
 		t.Fatalf("%d rows", len(data.Orders))
 	}
 	const limit = 1000.0
-	for i := 0; i < len(data.Orders); i += testaid.Every(7) {
+	for i := 0; i < len(data.Orders); i += testaid.Every(20) {
 		row := data.Orders[i]
 		m := row.Events[0].Mechanism.Mechanism.(mechanism.RandomAllocation)
 		_, gaussian := m.Mechanism.(mechanism.Gaussian)

@@ -33,6 +33,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/bearer/bearertest"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // documented is the table of docs/access.md: which roles may call a method, and on what.
@@ -333,10 +334,10 @@ func TestAccessMatrix(t *testing.T) {
 	var cells atomic.Int64
 	all := doors(t)
 	t.Run("doors", func(t *testing.T) {
-		for _, d := range all {
+		for i, d := range all {
 			t.Run(d.name, func(t *testing.T) {
 				t.Parallel()
-				m := matrix{t: t, door: d, rules: rules}
+				m := matrix{t: t, door: d, rules: rules, first: i}
 				m.run()
 				cells.Add(int64(m.cells))
 			})
@@ -350,6 +351,7 @@ type matrix struct {
 	t     *testing.T
 	door  door
 	rules map[string]documentedRule
+	first int // at which policy it begins
 	cells int
 
 	// Of the policy that is in force.
@@ -364,8 +366,12 @@ func (m *matrix) run() {
 	for _, r := range access.Roles() {
 		roles = append(roles, r.String())
 	}
+	policies := m.first // with -short each door has a third of them, and three doors have them all
 	for _, role := range roles {
 		for _, o := range allTerms {
+			if policies++; policies%testaid.Every(3) != 0 {
+				continue
+			}
 			to, given := m.door.principal, role
 			if role == "nothing" { // a grant that is somebody else's
 				to, given = "cn:somebody-else", "reporter"

@@ -134,7 +134,7 @@ func faultsOfCommits(t *testing.T, ledgers ...string) {
 
 // faultSteps says at every how many messages each fault is made.
 func faultSteps() map[pgtest.Fault]int {
-	steps := map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Silence: 5} // a silence takes a second to be noticed
+	steps := map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Silence: 5 * testaid.Every(2)} // a silence takes a second to be noticed
 	if allFaults() {
 		steps[pgtest.Silence] = 1
 	}
@@ -214,7 +214,12 @@ func TestFaultAtEveryWrite(t *testing.T) {
 	h.Open, h.Faults = opened(patient), []storetest.Fault{at(pgtest.Cut), at(pgtest.Terminate), behindCommit}
 	t.Run("cut off", func(t *testing.T) { storetest.RunFaults(t, h) })
 	h.Open, h.Faults = opened(hasty), []storetest.Fault{at(pgtest.Silence)}
-	t.Run("silent", func(t *testing.T) { storetest.RunFaults(t, h) })
+	t.Run("silent", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("each silence takes seconds; commits and questions meet some in other tests")
+		}
+		storetest.RunFaults(t, h)
+	})
 	if _, ok := outcomes.Load(Committed); !ok {
 		t.Error("no write's outcome was unknown and found to be that it was committed")
 	}

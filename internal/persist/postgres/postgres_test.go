@@ -106,6 +106,9 @@ func TestContract(t *testing.T) {
 }
 
 func TestContractTinyLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract with one handle and with two, and with tiny limits in a file, are enough for a short run")
+	}
 	t.Parallel()
 	h := harness(Config{MaxBatchBytes: 2500})
 	h.WithoutModel = true
