@@ -256,10 +256,10 @@ func TestPackagesAreReadFromTheBottom(t *testing.T) {
 		known, listed := backward[folder]
 		switch {
 		case over && ups > known:
-			t.Errorf("%s: %d of %d uses between its files run back up, and %d are listed here; allowed: %d %%: move what "+
-				"low files use of high ones down", folder, ups, count, known, maxBackPercent)
+			t.Errorf("%s: %d of %d uses between its files run back up, and %d are listed here; allowed: %d %%: move "+
+				"what low files use of high ones down", folder, ups, count, known, maxBackPercent)
 		case listed && ups < known:
-			t.Errorf("%s: %d of %d uses run back up; write that here in the place of %d, or nothing if it is at most %d %%",
+			t.Errorf("%s: %d of %d uses run back up; write that here in place of %d, or nothing if it is at most %d %%",
 				folder, ups, count, known, maxBackPercent)
 		case listed && !over:
 			t.Errorf("%s keeps the law: take it from the list", folder)
@@ -280,7 +280,7 @@ func TestBack(t *testing.T) {
 	}{
 		{[][]int{{0, 1, 1}, {0, 0, 1}, {0, 0, 0}}, 3, 0},                             // a chain, from the top
 		{[][]int{{0, 5}, {2, 0}}, 7, 2},                                              // two that use each other
-		{[][]int{{0, 3, 0}, {0, 0, 3}, {1, 0, 0}}, 7, 1},                             // a ring is cut at its thinnest place
+		{[][]int{{0, 3, 0}, {0, 0, 3}, {1, 0, 0}}, 7, 1},                             // a ring is cut where it is thin
 		{[][]int{{0, 0, 0, 1}, {1, 0, 0, 0}, {0, 4, 0, 0}, {0, 0, 2, 0}}, 8, 1},      // a longer one
 		{[][]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}}, 6, 3},                             // each uses each
 		{[][]int{{0, 9, 0, 0}, {4, 0, 0, 0}, {1, 1, 0, 6}, {0, 0, 5, 0}}, 26, 4 + 5}, // two pairs

@@ -35,6 +35,7 @@ func TestWordsByHand(t *testing.T) {
 	}
 	t.Logf("%d words by hand", words)
 	if words > most {
-		t.Errorf("%d words by hand; allowed: %d. Cut what nobody would miss, and link instead of saying it twice", words, most)
+		t.Errorf("%d words by hand; allowed: %d. Cut what nobody would miss, and link instead of saying it twice",
+			words, most)
 	}
 }

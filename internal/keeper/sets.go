@@ -10,7 +10,7 @@ import (
 )
 
 // DoSet decides a request about several ledgers, and answers after the commit. All members are charged or
-// none; a refusal is a *set.Refusal. As with Do, the request stays in flight when ctx ends, and gets its
+// none; a refusal is a *ledger.SetRefusal. As with Do, the request stays in flight when ctx ends, and gets its
 // first receipt when it is sent again, whatever has become of the ledgers.
 func (k *Keeper) DoSet(ctx context.Context, r SetRequest) (s SetResult, err error) {
 	journal, err := k.acquire(ctx, ledger.JournalName(ledger.JournalOf(r.Writer.Name)))

@@ -1,7 +1,5 @@
 package ledger
 
-import ()
-
 // Agree returns nil if all ledgers have the same adjacency and the same unit of privacy, and otherwise an
 // ErrSet that names two that have not: a number about all of them would be about no neighbouring datasets.
 func Agree(specs []Spec) error {

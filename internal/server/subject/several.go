@@ -27,7 +27,7 @@ type member struct {
 	whole  bool // whether shares are all that there is to know of what was charged together
 }
 
-// OfSeveral is the subject of questions about several ledgers, at least one, which agree (set.Agree). sharing says
+// OfSeveral is the subject of questions about several ledgers, at least one, which agree (ledger.Agree). sharing says
 // what each has charged together with others, if that is known (history.Groups.Sharing).
 func OfSeveral(views []ledger.View, sharing func(ledger.View) ([]history.Share, bool)) (s Several, err error) {
 	s.guarantee = ledger.WeakestGuarantee(views)
