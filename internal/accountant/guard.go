@@ -52,12 +52,12 @@ func (g Guard) String() string {
 //	RDP               epsilon and delta; order, unless a run is described
 //	none (of a plan)  epsilon and delta, rho, or mu
 type Budget struct {
-	Guard   Guard
-	Epsilon float64 // ε in nats; finite and > 0
-	Delta   float64 // δ; in (0, 1)
-	Rho     float64 // ρ in nats; finite and > 0
-	Mu      float64 // μ; finite and > 0
-	Order   float64 // α of an RDP guard; finite and > 1
+	Guard   Guard   `field:"5"`
+	Epsilon float64 `field:"1" range:"a finite number > 0"` // ε in nats; finite and > 0
+	Delta   float64 `field:"2" range:"a number in (0, 1)"`  // δ; in (0, 1)
+	Rho     float64 `field:"3" range:"a finite number > 0"` // ρ in nats; finite and > 0
+	Mu      float64 `field:"4" range:"a finite number > 0"` // μ; finite and > 0
+	Order   float64 `field:"6" range:"a finite number > 1"` // α of an RDP guard; finite and > 1
 }
 
 // Check returns nil, or a *mechanism.ParameterError on what is not allowed.

@@ -13,10 +13,24 @@ import (
 // guard's sums may not pass. It is a fact from then on; better analyses do not
 // move it. Whatever keeps within it keeps within the budget.
 type Limit struct {
-	Guard Guard
-	Value float64 // of Σε, Σρ, Σμ² or Σ D_α, by the guard; finite and > 0
-	Delta float64 // of Σδ; 0 where mechanisms may leave nothing to failures
-	Order float64 // α of an RDP guard, otherwise 0
+	Guard Guard   `field:"1"`
+	Value float64 `field:"2"` // of Σε, Σρ, Σμ² or Σ D_α, by the guard; finite and > 0
+	Delta float64 `field:"3"` // of Σδ; 0 where mechanisms may leave nothing to failures
+	Order float64 `field:"4"` // α of an RDP guard, otherwise 0
+}
+
+// Check returns nil, or a *mechanism.ParameterError on a number that no limit has.
+func (l Limit) Check() error {
+	switch {
+	case !(l.Value > 0 && !math.IsInf(l.Value, 1)):
+		return &mechanism.ParameterError{Field: "value", Value: number(l.Value), Allowed: "a finite number > 0"}
+	case !(l.Delta >= 0 && l.Delta < 1):
+		return &mechanism.ParameterError{Field: "delta", Value: number(l.Delta), Allowed: "a number in [0, 1)"}
+	case l.Guard == GuardRDP && !(l.Order > 1 && !math.IsInf(l.Order, 1)) || l.Guard != GuardRDP && l.Order != 0:
+		return &mechanism.ParameterError{Field: "order", Value: number(l.Order),
+			Allowed: "a finite number > 1 with the guard RDP, otherwise 0"}
+	}
+	return nil
 }
 
 // Resolve finds the largest limit that implies b, rounded down. run is the

@@ -103,7 +103,8 @@ func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
 		return ledger.Record{}, err
 	}
 	lane := LaneOf(e.Writer)
-	request := ledger.Request{Writer: e.Writer, Sequence: e.Sequence, Digest: e.Digest, Action: e.Action, Set: e.Set}
+	request := ledger.Request{Writer: e.Writer, Sequence: e.Sequence, Digest: e.Digest, Action: e.Action, Set: e.Set,
+		Approval: e.Approval}
 	d := r.batch.Decide(request, r.lanes[lane], e.Time)
 	if d.Outcome != ledger.Accepted {
 		return ledger.Record{}, r.refused(d)

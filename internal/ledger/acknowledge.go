@@ -9,8 +9,9 @@ import (
 // that answers about the ledger no longer give it. It changes no number and no guarantee.
 // Only the ledger's creator may do it, because a warning may be the only sign of a mistake.
 type Acknowledge struct {
-	Warning string // its name, such as "large-delta"
-	Reason  string
+	// its name, such as "large-delta"; a later version may know more of them than this one
+	Warning string `field:"1" is:"warning" need:"large-delta, shuffled, name-and-shame, plan-over-budget" most:"64"`
+	Reason  string `field:"2" need:"why, 1 to 1,024 bytes" most:"1024"`
 }
 
 // Acknowledgement is an Acknowledge as it was recorded.

@@ -23,14 +23,15 @@ type Action interface {
 	effect(b *Batch, e Entry)
 }
 
-// Actions returns an action without content of each kind: the list of all kinds.
-func Actions() []Action {
-	return []Action{
-		Charge{}, Close{}, Reserve{}, Commit{}, Release{}, Expire{}, Free{}, Refund{}, Raise{}, Restored{}, Reconcile{},
-		Acknowledge{}, Propose{}, Withdraw{}, AccessPolicy{}, Adopt{}, AmendDataset{},
-		Together{},
-	}
+// actions has an action without content of each kind. Whatever goes over all kinds goes over it.
+var actions = [...]Action{
+	Charge{}, Close{}, Reserve{}, Commit{}, Release{}, Expire{}, Free{}, Refund{}, Raise{}, Restored{}, Reconcile{},
+	Acknowledge{}, Propose{}, Withdraw{}, AccessPolicy{}, Adopt{}, AmendDataset{},
+	Together{},
 }
+
+// Assertion is a field of an action that its caller must set: without that the action is refused.
+type Assertion struct{}
 
 // Details are what actions of several kinds have, for whoever lists, filters, weighs or
 // checks actions of any kind.
@@ -40,6 +41,8 @@ type Details struct {
 	Labels []Label
 	Reason string
 	Child  string // the ledger that it reserves for
+	Adopts bool   // it takes ledgers into a dataset's budget
+	Shares string // the identifier of a dataset that shares the budget from now on
 	More   int    // about how many bytes of memory its other content takes
 
 	// Elsewhere is the contribution of Events that the action charges because other ledgers and this one were

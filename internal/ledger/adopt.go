@@ -11,19 +11,19 @@ import "fmt"
 // it, and are descriptive, unless it is asserted that the budget, and which ledgers there
 // were, did not depend on outputs. No call of the API makes one.
 type Adopt struct {
-	Dataset string // in a ledger: the name of the dataset's record
+	Dataset string `field:"1" is:"dataset" most:"255"` // in a ledger: the name of the dataset's record
 
-	Ledgers     uint32 // in a dataset's record: how many
-	Charged     bool   // whether something had been charged to them
-	Independent bool
-	Reason      string
+	Ledgers     uint32 `field:"2"` // in a dataset's record: how many
+	Charged     bool   `field:"3"` // whether something had been charged to them
+	Independent bool   `field:"4"`
+	Reason      string `field:"5" most:"1024"`
 }
 
 // Kind implements Action.
 func (Adopt) Kind() string { return "adopt" }
 
 // Details implements Action.
-func (v Adopt) Details() Details { return Details{Reason: v.Reason} }
+func (v Adopt) Details() Details { return Details{Reason: v.Reason, Adopts: true} }
 
 func (v Adopt) decide(b *Batch) error {
 	spec := b.spec()

@@ -9,40 +9,38 @@ import (
 // AmendDataset changes a dataset's record: what is not given stays. It is the one action
 // that changes a budget or a cap of a dataset.
 type AmendDataset struct {
-	Title       *string
-	Owners      []string
-	Labels      []Label
-	Caps        *Caps
-	Budgets     []accountant.Budget // all of them, none smaller: as of a Raise
-	Independent bool                // as of a Raise
-	AddVersion  *DatasetVersion
-	Confirm     bool // the registration, which was proposed; alone, and by two people only
-	Reason      string
+	Title       *string             `field:"1" most:"256"`
+	Owners      []string            `field:"2" most:"16"`
+	Labels      []Label             `field:"3"`
+	Caps        *Caps               `field:"4"`
+	Budgets     []accountant.Budget `field:"5" most:"16"` // all of them, none smaller: as of a Raise
+	Independent bool                `field:"6"`           // as of a Raise
+	AddVersion  *DatasetVersion     `field:"7"`
+	Reason      string              `field:"8" need:"why, 1 to 1,024 bytes" most:"1024"`
+	Confirm     bool                `field:"9"` // the registration, which was proposed; alone, and by two people only
 
-	Resolution Resolution // what the budgets come to; not part of what is asked
-	Late       bool       // as of a Raise; set by the decision
-
-	Approval // by two people; not part of what is asked
+	// what the budgets come to
+	Resolution Resolution `field:"10" decided:"the daemon finds out"`
+	// as of a Raise
+	Late bool `field:"11" decided:"the daemon finds out"`
 }
 
-// By implements Approvable.
-func (v AmendDataset) By(a Approval) Action {
-	v.Approval = a
-	return v
-}
+// CheckDecided checks what the budgets have come to.
+func (v AmendDataset) CheckDecided() error { return v.Resolution.CheckOf(v.Budgets, false) }
 
-// Asked implements Approvable.
-func (v AmendDataset) Asked() Action {
-	v.Approval, v.Resolution, v.Late = Approval{}, Resolution{}, false
-	return v
-}
+// needsTwoPeople: a change that gives nobody more to spend does not.
+func (v AmendDataset) needsTwoPeople() bool { return len(v.Budgets) > 0 || v.Caps != nil || v.Confirm }
 
 // Kind implements Action.
 func (AmendDataset) Kind() string { return "amend_dataset" }
 
 // Details implements Action.
 func (v AmendDataset) Details() Details {
-	return Details{Reason: v.Reason, Labels: v.Labels, More: 64*len(v.Budgets) + 256*len(v.Owners)}
+	d := Details{Reason: v.Reason, Labels: v.Labels, More: 64*len(v.Budgets) + 256*len(v.Owners)}
+	if v.AddVersion != nil {
+		d.Shares = v.AddVersion.Of.ID
+	}
+	return d
 }
 
 // changes reports whether v changes anything but that the registration is confirmed.
@@ -137,7 +135,10 @@ func (v AmendDataset) amend(a amendments, e Entry) amendments {
 		d.Versions = append(slices.Clip(d.Versions), *v.AddVersion)
 	}
 	if v.Confirm {
-		d.Confirmation = Confirmation{e.Position, e.Writer.Principal, e.Time, v.Approval}
+		d.Confirmation = Confirmation{e.Position, e.Writer.Principal, e.Time, Approval{}}
+		if e.Approval != nil { // always, but in a damaged store
+			d.Confirmation.Approval = *e.Approval
+		}
 	}
 	a.dataset = &d
 	if len(v.Budgets) == 0 {

@@ -62,10 +62,9 @@ func (a amendments) after(e Entry) amendments {
 		return a
 	}
 	a = v.amend(a, e)
-	if p, ok := v.(Approvable); ok && p.Approved() != (Approval{}) {
-		a = a.settled(p.Approved().Proposal).explained(fmt.Sprintf(
-			"; entry %d, by %s, proposed it, and %s approved it", p.Approved().Proposal, p.Approved().Proposer,
-			e.Writer.Principal), e.Position)
+	if by := e.Approval; by != nil {
+		a = a.settled(by.Proposal).explained(fmt.Sprintf("; entry %d, by %s, proposed it, and %s approved it",
+			by.Proposal, by.Proposer, e.Writer.Principal), e.Position)
 	}
 	return a
 }

@@ -24,34 +24,26 @@ const (
 // Approval says by whose proposal something was done that one person may not do alone. The
 // principal of the entry's writer has approved it.
 type Approval struct {
-	Proposal uint64 // the position of the entry that proposed it; 0 if one person did it
-	Proposer string // the principal of that entry
-	Person   string // who approved it, by the policy of that time
-
-	// Lapsed says why the proposal cannot be approved any more, where a ledger's entries do not show it; "" if
-	// nothing is known against it. It is no part of what is stored.
-	Lapsed string
+	// the position of the entry that proposed it
+	Proposal uint64 `field:"1" need:"the position of the entry that proposed it, ≥ 1"`
+	// the principal of that entry
+	Proposer string `field:"2" need:"a principal" most:"256"`
+	// who approved it, by the policy of that time
+	Person string `field:"3" need:"a person or a principal" most:"256"`
 }
 
-// Approved returns the approval, for actions that contain one.
-func (a Approval) Approved() Approval { return a }
-
-// Approvable is an action that may need two people.
+// Approvable is an action that may need two people. Nothing else is different about it: who has proposed and
+// approved it is said by the entry.
 type Approvable interface {
 	amendment
-	// Approved returns by whose proposal it is done; zero if one person does it.
-	Approved() Approval
-	// By returns the action as it is done by an approval.
-	By(a Approval) Action
-	// Asked returns the action without its approval and without what its decision sets.
-	Asked() Action
+	needsTwoPeople() bool
 }
 
 // NeedsTwoPeople reports whether v is something that one person may not do alone where the access
-// policy asks for two. Every Approvable is, but for changes of a dataset that give nobody more to spend.
-func NeedsTwoPeople(v Approvable) bool {
-	amend, ok := v.(AmendDataset)
-	return !ok || len(amend.Budgets) > 0 || amend.Caps != nil || amend.Confirm
+// policy asks for two.
+func NeedsTwoPeople(v Action) bool {
+	a, ok := v.(Approvable)
+	return ok && a.needsTwoPeople()
 }
 
 // OpenProposal is something that was proposed and neither approved nor withdrawn.
@@ -64,9 +56,11 @@ type OpenProposal struct {
 
 // Propose asks another person to approve an action. It changes nothing but that.
 type Propose struct {
-	Action   Approvable    // as it was asked
-	Lifetime time.Duration // how long it may be approved; not part of what is asked
-	Person   string        // who proposes it, by the policy of that time; not part of what is asked
+	Action Approvable `inner:"asked"`
+	// how long it may be approved
+	Lifetime time.Duration `field:"6" need:"a whole number from 1 to 2678400" most:"2678400" decided:"the access policy says it"`
+	// who proposes it, by the policy of that time
+	Person string `field:"7" need:"a person or a principal" most:"256" decided:"the access policy says it"`
 }
 
 // Kind implements Action.
@@ -132,8 +126,8 @@ func (v Propose) amend(a amendments, e Entry) amendments {
 
 // Withdraw takes back a proposal, so that nobody can approve it any more.
 type Withdraw struct {
-	Proposal uint64 // the position of its entry
-	Reason   string
+	Proposal uint64 `field:"1" need:"the position of the entry that proposed it, ≥ 1"`
+	Reason   string `field:"2" most:"1024"`
 }
 
 // Kind implements Action.
@@ -176,27 +170,26 @@ func (a amendments) settled(position uint64) amendments {
 	return a
 }
 
-// approved refuses an action that says it is done by an approval, unless it is exactly what is
+// approved refuses a request that says it is done by an approval, unless its action is exactly what is
 // proposed, in time, by somebody else. Time is that of the entry, which is decided again with the
 // same time.
 func (b *Batch) approved(r Request, now time.Time) error {
-	v, ok := r.Action.(Approvable)
-	if !ok || v.Approved() == (Approval{}) {
+	if r.Approval == nil {
 		return nil
 	}
-	a, by := v.Approved(), r.Writer.Principal
+	a, by := r.Approval, r.Writer.Principal
 	p, err := b.amended.proposal(a.Proposal)
 	switch {
 	case err != nil:
 		return err
-	case !reflect.DeepEqual(p.Action.Asked(), v.Asked()):
+	case !reflect.DeepEqual(Action(p.Action), Asked(r.Action)):
 		return refuse(ErrApproval, "proposal: %d proposes something else; allowed: exactly what it proposes",
 			p.Position)
 	case now.After(p.Deadline):
 		return refuse(ErrApproval, "proposal: %d could be approved until %s; allowed: to propose it again", p.Position,
 			p.Deadline.UTC().Format(time.RFC3339))
-	case a.Lapsed != "":
-		return refuse(ErrApproval, "proposal: %d %s; allowed: to propose it again", p.Position, a.Lapsed)
+	case r.Lapsed != "":
+		return refuse(ErrApproval, "proposal: %d %s; allowed: to propose it again", p.Position, r.Lapsed)
 	case b.amended.ofAnEarlierLoss(p):
 		return refuse(ErrApproval, "proposal: %d was made before the ledger was restored again, and is about an "+
 			"earlier loss; allowed: to propose it again, about both", p.Position)

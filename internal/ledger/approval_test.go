@@ -60,7 +60,7 @@ func TestApprovalIsOfWhatWasProposed(t *testing.T) {
 		if c.change != nil {
 			c.change(&a, &v)
 		}
-		d := b.Decide(Request{Writer: Writer{c.by, "v"}, Sequence: 1, Action: v.By(a)}, Lane{}, noon.Add(c.after))
+		d := b.Decide(Request{Writer: Writer{c.by, "v"}, Sequence: 1, Action: v, Approval: &a}, Lane{}, noon.Add(c.after))
 		switch {
 		case c.says == "":
 			if d.Outcome != Accepted || len(b.amended.proposals) != 0 || b.total != 0 {
@@ -83,11 +83,13 @@ func TestApprovalIsOfTheNewestLoss(t *testing.T) {
 	l.take(daemon, Restored{From: firstStore, StoreID: secondStore})
 	l.take(ann, propose)
 	l.take(daemon, Restored{From: secondStore, StoreID: thirdStore})
-	l.refuse(ben, nothing.By(Approval{Proposal: 2, Proposer: "cn:ann", Person: "cn:ben"}), ErrApproval,
-		"an earlier loss")
+	l.approval = &Approval{Proposal: 2, Proposer: "cn:ann", Person: "cn:ben"}
+	l.refuse(ben, nothing, ErrApproval, "an earlier loss")
+	l.approval = nil
 	ann.Name = "c" // the restore has ended every lane
 	l.take(ann, propose)
-	l.take(ben, nothing.By(Approval{Proposal: 4, Proposer: "cn:ann", Person: "cn:ben"}))
+	l.approval = &Approval{Proposal: 4, Proposer: "cn:ann", Person: "cn:ben"}
+	l.take(ben, nothing)
 }
 
 // A proposal can be made while a ledger needs reconciling if it is to reconcile it, and only then.
@@ -168,8 +170,8 @@ func TestNobodyUsesUpTheProposalsOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	again("one was taken back", noon)
-	approved := refund.By(Approval{Proposal: 2, Proposer: "cn:ann", Person: "cn:ben"})
-	r := Request{Writer: Writer{"cn:ben", "v"}, Sequence: 1, Action: approved}
+	approval := Approval{Proposal: 2, Proposer: "cn:ann", Person: "cn:ben"}
+	r := Request{Writer: Writer{"cn:ben", "v"}, Sequence: 1, Action: refund, Approval: &approval}
 	if d := b.Decide(r, Lane{}, noon); d.Err != nil {
 		t.Fatal(d.Err)
 	}

@@ -175,6 +175,7 @@ func (b *Batch) Keep() int {
 	e := Entry{
 		Position: b.position(),
 		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: b.now, Action: r.Action, Set: r.Set,
+		Approval: r.Approval,
 	}
 	r.Action.effect(b, e)
 	b.last[r.Writer] = Lane{r.Sequence, e.Position}

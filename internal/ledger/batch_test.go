@@ -118,8 +118,8 @@ func TestDecide(t *testing.T) {
 			}
 			after := b.Proposal()
 			if d.Outcome == Accepted && d.Entry >= 0 {
-				want := Entry{uint64(8 + d.Entry), c.request.Writer, c.request.Sequence,
-					c.request.Digest, noon, c.request.Action, nil}
+				want := Entry{Position: uint64(8 + d.Entry), Writer: c.request.Writer, Sequence: c.request.Sequence,
+					Digest: c.request.Digest, Time: noon}
 				got := b.Entries()[d.Entry]
 				if got.Position != want.Position || got.Writer != want.Writer || got.Sequence != want.Sequence ||
 					got.Digest != want.Digest || got.Time != want.Time {

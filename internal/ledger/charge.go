@@ -5,8 +5,8 @@ import "github.com/dpaccountant/accountant/internal/mechanism"
 // Charge adds events, together or not at all. The events have passed
 // mechanism.Event.Check for the ledger's adjacency.
 type Charge struct {
-	Events []mechanism.Event // as reported; at least one
-	Labels []Label
+	Events []mechanism.Event `field:"1" need:"1 to 1,000 events" most:"1000"` // as reported
+	Labels []Label           `field:"2"`
 }
 
 // Kind implements Action.

@@ -2,7 +2,9 @@ package ledger
 
 // Close ends the ledger: it takes no more charges. What open reservations hold is
 // charged. Only the ledger's creator may close it.
-type Close struct{ Reason string }
+type Close struct {
+	Reason string `field:"1" most:"1024"`
+}
 
 // Kind implements Action.
 func (Close) Kind() string { return "close" }

@@ -10,7 +10,7 @@ func (v AmendDataset) confirms(b *Batch, d *DatasetStanding) error {
 			"that was registered with --propose and that nobody has confirmed yet", b.spec().DatasetID)
 	case v.changes():
 		return refuse(ErrDataset, "confirm: together with another change; allowed: alone")
-	case v.Approval == (Approval{}) && !b.request.CheckOnly:
+	case b.request.Approval == nil && !b.request.CheckOnly:
 		return refuse(ErrApproval, "confirm: by one person; allowed: to propose it (--propose), so that another "+
 			"person approves it")
 	}

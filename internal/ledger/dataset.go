@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 const (
@@ -57,22 +59,43 @@ var unseen = []*unicode.RangeTable{
 // spend from them as a child takes its share of a parent, so the guard of the dataset holds
 // the sum over all ledgers. docs/decisions/datasets.md.
 type Dataset struct {
-	Title        string
-	Owners       []string
-	MaxRecords   uint64 // of one privacy unit, at most
-	EnforcedBy   string // what enforces that
-	Caps         Caps
-	DerivedFrom  []DatasetReference // what it overlaps
-	BudgetOf     string             // the name of the record whose budget it shares; "" where it has its own
-	Independence string             // why it is independent of other datasets
-	ToConfirm    bool               // nothing is taken from its budget before two people have registered it
+	Title       string             `field:"1"`
+	Owners      []string           `field:"2" most:"16"`
+	MaxRecords  uint64             `field:"3"`             // of one privacy unit, at most
+	EnforcedBy  string             `field:"4" most:"1024"` // what enforces that
+	Caps        Caps               `field:"5"`
+	DerivedFrom []DatasetReference `field:"6" most:"16"` // what it overlaps
+	// the name of the record whose budget it shares; "" where it has its own
+	BudgetOf     string `field:"7"`
+	Independence string `field:"8" most:"1024"` // why it is independent of other datasets
+	ToConfirm    bool   `field:"9"`             // nothing is taken from its budget before two people have registered it
 }
 
 // Caps bound what may be taken of a dataset's budget, as shares of it; 0 for no bound.
-type Caps struct{ Charge, Ledger float64 }
+type Caps struct {
+	Charge float64 `field:"1"`
+	Ledger float64 `field:"2"`
+}
+
+// Check refuses what is no share of a budget.
+func (c Caps) Check() error {
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"charge", c.Charge}, {"ledger", c.Ledger}} {
+		if !(f.value >= 0 && f.value <= 1) || math.Signbit(f.value) {
+			return &mechanism.ParameterError{Field: f.name, Value: fmt.Sprint(f.value),
+				Allowed: "a share of the budget in (0, 1], or 0 for no bound"}
+		}
+	}
+	return nil
+}
 
 // DatasetReference names a version of a dataset.
-type DatasetReference struct{ ID, Version string }
+type DatasetReference struct {
+	ID      string `field:"1" need:"a dataset's identifier" is:"dataset_id"`
+	Version string `field:"2"`
+}
 
 func (r DatasetReference) String() string {
 	if r.Version == "" {
@@ -83,8 +106,8 @@ func (r DatasetReference) String() string {
 
 // DatasetVersion is a version that shares a dataset's budget, and what it overlaps.
 type DatasetVersion struct {
-	Of          DatasetReference
-	DerivedFrom []DatasetReference
+	Of          DatasetReference   `field:"1" need:"the version that is added"`
+	DerivedFrom []DatasetReference `field:"2" most:"16"`
 }
 
 // Equal reports whether both say the same.

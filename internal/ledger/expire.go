@@ -6,7 +6,7 @@ import "github.com/dpaccountant/accountant/internal/mechanism"
 // reservation's time is over, and whenever its operator asks for it. Decisions depend on
 // entries, never on a clock: until this entry a commit or a release is in time.
 type Expire struct {
-	Reservation uint64 // the position of its entry
+	Reservation uint64 `field:"1" need:"the position of the entry that made it, ≥ 1"` // the position of its entry
 }
 
 // Kind implements Action.

@@ -11,27 +11,17 @@ import (
 // job that died, and can neither commit nor release any more. As that job may have used
 // what it held, later answers list this and are descriptive, as after a Refund.
 type Free struct {
-	Reservation uint64            // the position of its entry
-	Events      []mechanism.Event // what was left of it; set by the decision, not part of what is asked
-	Reason      string
-
-	Approval // by two people; not part of what is asked
-}
-
-// By implements Approvable.
-func (v Free) By(a Approval) Action {
-	v.Approval = a
-	return v
-}
-
-// Asked implements Approvable.
-func (v Free) Asked() Action {
-	v.Approval, v.Events = Approval{}, nil
-	return v
+	Reservation     uint64    `field:"1" need:"the position of the entry that made it, ≥ 1"` // the position of its entry
+	NothingReleased Assertion `field:"2" need:"true: nothing computed for what is left was, or will be, released"`
+	Reason          string    `field:"3" need:"why, 1 to 1,024 bytes" most:"1024"`
+	// what was left of it
+	Events []mechanism.Event `field:"4" need:"1 to 1,000 events" most:"1000" decided:"they are what is left of the reservation"`
 }
 
 // Kind implements Action.
 func (Free) Kind() string { return "free" }
+
+func (Free) needsTwoPeople() bool { return true }
 
 // Details implements Action.
 func (v Free) Details() Details {

@@ -1,5 +1,7 @@
 package ledger
 
+import "github.com/dpaccountant/accountant/internal/mechanism"
+
 import "crypto/sha256"
 
 // A set is a list of ledgers, its members, that are charged together: all of them or none. What was
@@ -25,6 +27,22 @@ const (
 
 // Valid reports whether c is one of them.
 func (c Contribution) Valid() bool { return c >= InEach && c <= OverAll }
+
+// Check refuses a contribution in each ledger that does not say what is drawn.
+func (c Contribution) Check(events []mechanism.Event) error {
+	if c != InEach {
+		return nil
+	}
+	for _, e := range events {
+		if mechanism.Drawn(e.Mechanism) {
+			return &mechanism.ParameterError{Field: "contribution", Value: "IN_EACH of " + e.Mechanism.String(),
+				Allowed: "ROWS_DRAWN_IN_EACH if the rows that a person has in each ledger are drawn apart, " +
+					"PEOPLE_DRAWN_IN_EACH if a person's rows in all ledgers are drawn together, or OVER_ALL: a person " +
+					"in several ledgers loses different amounts"}
+		}
+	}
+	return nil
+}
 
 // SetPart says that an entry is its ledger's part of what was done in a set.
 type SetPart struct {

@@ -43,7 +43,12 @@ type Request struct {
 	// daemon's own socket, and for entries that are decided again.
 	Caller string
 
-	Set *SetPart // of the entry; see there
+	Set      *SetPart  // of the entry; see there
+	Approval *Approval // of the entry; see there
+
+	// Lapsed says why the Approval's proposal cannot be approved any more, where a ledger's entries do not show
+	// it; "" if nothing is known against it.
+	Lapsed string
 }
 
 // Entry is a request that was accepted.
@@ -54,13 +59,14 @@ type Entry struct {
 	Digest   Digest
 	Time     time.Time // when the daemon took it; informative, decides nothing
 	Action   Action
-	Set      *SetPart // of which set it is a part; nil where the ledger was charged alone
+	Set      *SetPart  // of which set it is a part; nil where the ledger was charged alone
+	Approval *Approval // by which proposal two people have done it; nil where one person did it
 }
 
 // Head is a ledger's newest entry: position 0 and the genesis hash when empty.
 type Head struct {
-	Position uint64
-	Hash     Hash
+	Position uint64 `field:"1"`
+	Hash     Hash   `field:"2"`
 }
 
 // Genesis is the first record of a ledger's chain.

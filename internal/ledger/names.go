@@ -38,7 +38,11 @@ func JournalOf(writer string) uint8 { return sha256.Sum256([]byte(writer))[0] % 
 
 // NameRange stands for the ledgers whose names begin with Prefix, from Prefix + First to Prefix + Last in the
 // order of bytes; without First or Last there is no such bound.
-type NameRange struct{ Prefix, First, Last string }
+type NameRange struct {
+	Prefix string `field:"1"`
+	First  string `field:"2"`
+	Last   string `field:"3"`
+}
 
 // Contains reports whether a name is in the range. Only names that users give can be in it: those of datasets'
 // records and of the daemon's own ledgers have a colon.

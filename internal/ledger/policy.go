@@ -1,9 +1,17 @@
 package ledger
 
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
 // AccessPolicy says that an access policy is in force from now on. Only the daemon writes it, in the
 // ledger AccessLedger.
 type AccessPolicy struct {
-	Text []byte // of the policy; empty if there is none any more
+	SHA256 Hash   `field:"1" decided:"it is that of the text"`
+	Text   []byte `field:"2" most:"262144"` // of the policy; empty if there is none any more
 }
 
 // Kind implements Action.
@@ -19,6 +27,17 @@ func (v AccessPolicy) decide(b *Batch) error {
 	if name, by := b.spec().Name, b.request.Writer.Principal; name != AccessLedger || by != Daemon {
 		return refuse(ErrSystem, "access policy: in ledger %s by %s; allowed: in %s, by the daemon", name, by,
 			AccessLedger)
+	}
+	v.SHA256 = sha256.Sum256(v.Text)
+	b.request.Action = v
+	return nil
+}
+
+// CheckDecided checks what the decision has set.
+func (v AccessPolicy) CheckDecided() error {
+	if sum := Hash(sha256.Sum256(v.Text)); sum != v.SHA256 {
+		return &mechanism.ParameterError{Field: "sha256", Value: fmt.Sprintf("%x", v.SHA256),
+			Allowed: fmt.Sprintf("%x, that of the text", sum)}
 	}
 	return nil
 }

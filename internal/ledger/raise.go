@@ -15,31 +15,41 @@ import (
 // which no guard allows: later answers list it, and are descriptive unless
 // Independent is asserted.
 type Raise struct {
-	Budgets     []accountant.Budget // all of them, none smaller; of Planned maybe none: those there are
-	Plan        Workload            // of Planned: the whole new plan, no count smaller
-	Independent bool                // asserts that the decision did not depend on outputs
-	Reason      string
+	// all of them, none smaller; of Planned maybe none: those there are
+	Budgets []accountant.Budget `field:"1" most:"16"`
+	// of Planned: the whole new plan, no count smaller
+	Plan        Workload `field:"2"`
+	Independent bool     `field:"3"` // asserts that the decision did not depend on outputs
+	Reason      string   `field:"4" need:"why, 1 to 1,024 bytes" most:"1024"`
 
-	Resolution Resolution // what they come to (see State.Raising); not part of what is asked
-	Late       bool       // something had been charged or set aside; set by the decision
-
-	Approval // by two people; not part of what is asked
+	// what they come to (see State.Raising)
+	Resolution Resolution `field:"5" decided:"the daemon finds out"`
+	// something had been charged or set aside
+	Late bool `field:"6" decided:"the daemon finds out"`
 }
 
-// By implements Approvable.
-func (v Raise) By(a Approval) Action {
-	v.Approval = a
-	return v
+// CheckAsked checks which fields belong together.
+func (v Raise) CheckAsked() error {
+	if len(v.Budgets) == 0 && v.Plan.IsZero() {
+		return &mechanism.ParameterError{Field: "budgets", Value: "missing",
+			Allowed: "all budgets of the ledger, or a plan"}
+	}
+	for i, b := range v.Budgets {
+		if planned := len(v.Plan.Events) > 0; planned != (b.Guard == accountant.GuardNone) {
+			return &mechanism.ParameterError{Field: fmt.Sprintf("budgets[%d].guard", i), Value: b.Guard.String(),
+				Allowed: "a guard without a plan, none with one"}
+		}
+	}
+	return nil
 }
 
-// Asked implements Approvable.
-func (v Raise) Asked() Action {
-	v.Approval, v.Resolution, v.Late = Approval{}, Resolution{}, false
-	return v
-}
+// CheckDecided checks what the raise has come to.
+func (v Raise) CheckDecided() error { return v.Resolution.CheckOf(v.Budgets, len(v.Plan.Events) > 0) }
 
 // Kind implements Action.
 func (Raise) Kind() string { return "raise" }
+
+func (Raise) needsTwoPeople() bool { return true }
 
 // Details implements Action.
 func (v Raise) Details() Details {

@@ -13,33 +13,41 @@ import (
 // it by more events. That nothing was lost may be the right answer, too. Or the loss is
 // accepted.
 type Reconcile struct {
-	Events     []mechanism.Event
-	AcceptLoss bool   // then without Events
-	Reason     string // may be empty, unless the loss is accepted
+	Events     []mechanism.Event `field:"1" most:"1000"`
+	AcceptLoss bool              `field:"2"`             // then without Events
+	Reason     string            `field:"3" most:"1024"` // may be empty, unless the loss is accepted
 
 	// Contribution is that of the Events. It is OverAll if they were charged to this ledger alone. 0 of Events is as
 	// InEach.
-	Contribution Contribution
+	Contribution Contribution `field:"5"`
 
-	Over bool // budgets or the plan did not allow the Events; set by the decision
-
-	Approval // by two people; not part of what is asked
+	// budgets or the plan did not allow the Events
+	Over bool `field:"4" decided:"the daemon finds out"`
 }
 
-// By implements Approvable.
-func (v Reconcile) By(a Approval) Action {
-	v.Approval = a
-	return v
-}
-
-// Asked implements Approvable.
-func (v Reconcile) Asked() Action {
-	v.Approval, v.Over = Approval{}, false
-	return v
+// CheckAsked checks which fields belong together.
+func (v Reconcile) CheckAsked() error {
+	switch n := len(v.Events); {
+	case n > 0 && v.AcceptLoss:
+		return &mechanism.ParameterError{Field: "events", Value: fmt.Sprintf("%d events", n),
+			Allowed: "none where the loss is accepted"}
+	case n > 0 && v.Contribution == 0:
+		return &mechanism.ParameterError{Field: "contribution", Value: "missing",
+			Allowed: "OVER_ALL if the events were charged to this ledger alone, or to several with that contribution; " +
+				"otherwise the contribution with which they were charged to several"}
+	case n == 0 && v.Contribution != 0:
+		return &mechanism.ParameterError{Field: "contribution", Value: fmt.Sprint(v.Contribution),
+			Allowed: "none without events"}
+	case v.AcceptLoss && v.Reason == "":
+		return &mechanism.ParameterError{Field: "reason", Value: "missing", Allowed: "why, 1 to 1,024 bytes"}
+	}
+	return v.Contribution.Check(v.Events)
 }
 
 // Kind implements Action.
 func (Reconcile) Kind() string { return "reconcile" }
+
+func (Reconcile) needsTwoPeople() bool { return true }
 
 // Details implements Action.
 func (v Reconcile) Details() Details {

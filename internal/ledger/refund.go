@@ -10,27 +10,18 @@ import (
 // Refund gives back all that one entry charged. It asserts that nothing computed for
 // that entry was, or will be, released. Later answers list it and are descriptive.
 type Refund struct {
-	Position uint64            // of a charge, a commit or an expiry that was not refunded
-	Events   []mechanism.Event // what that entry charged; not part of what is asked
-	Reason   string
-
-	Approval // by two people; not part of what is asked
-}
-
-// By implements Approvable.
-func (v Refund) By(a Approval) Action {
-	v.Approval = a
-	return v
-}
-
-// Asked implements Approvable.
-func (v Refund) Asked() Action {
-	v.Approval, v.Events = Approval{}, nil
-	return v
+	// of a charge, a commit or an expiry that was not refunded
+	Position        uint64    `field:"1" need:"the position of a charge, a commit or an expiry, ≥ 1"`
+	NothingReleased Assertion `field:"2" need:"true: nothing computed for the entry was, or will be, released"`
+	Reason          string    `field:"3" need:"why, 1 to 1,024 bytes" most:"1024"`
+	// what that entry charged
+	Events []mechanism.Event `field:"4" need:"1 to 1,000 events" most:"1000" decided:"they are those of the entry"`
 }
 
 // Kind implements Action.
 func (Refund) Kind() string { return "refund" }
+
+func (Refund) needsTwoPeople() bool { return true }
 
 // Details implements Action.
 func (v Refund) Details() Details {

@@ -3,9 +3,9 @@ package ledger
 // Release gives back what is left of a reservation: nothing was, or will be,
 // computed from the data for it. Only the reservation's owner may release it.
 type Release struct {
-	Reservation uint64 // the position of its entry
-	Reason      string
-	Holder      string // of the caller's reservations; not part of what is asked
+	Reservation uint64 `field:"1" need:"the position of the entry that made it, ≥ 1"` // the position of its entry
+	Reason      string `field:"2" most:"1024"`
+	Holder      string `field:"3" most:"63" decided:"the access policy says it"` // of the caller's reservations
 }
 
 // Kind implements Action.

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -10,11 +12,26 @@ import (
 // are committed (and then are charges), released, or expire. Only the ledger's creator
 // may reserve most of its budget.
 type Reserve struct {
-	Events   []mechanism.Event // at least one, as those of a Charge
-	Lifetime time.Duration     // whole seconds, from 1 s to MaxLifetime; 0 with Child
-	Labels   []Label
-	Child    string // the ledger that it is for; only the daemon sets it
-	Holder   string // see Reservation; not part of what is asked
+	Events []mechanism.Event `field:"1" need:"1 to 1,000 events" most:"1000"` // as those of a Charge
+	Labels []Label           `field:"2"`
+	// whole seconds, from 1 s to MaxLifetime; 0 with Child
+	Lifetime time.Duration `field:"3"`
+	// the ledger that it is for; only the daemon sets it
+	Child  string `field:"4" is:"ledger" refused:"CreateLedger with a parent reserves for one"`
+	Holder string `field:"5" most:"63" decided:"the access policy says it"` // see Reservation
+}
+
+// CheckAsked accepts a lifetime, or a child.
+func (v Reserve) CheckAsked() error {
+	seconds := strconv.FormatFloat(v.Lifetime.Seconds(), 'f', -1, 64)
+	switch {
+	case v.Child != "" && v.Lifetime != 0:
+		return &mechanism.ParameterError{Field: "lifetime_seconds", Value: seconds, Allowed: "0 with a child"}
+	case v.Child == "" && (v.Lifetime < time.Second || v.Lifetime > MaxLifetime || v.Lifetime%time.Second != 0):
+		return &mechanism.ParameterError{Field: "lifetime_seconds", Value: seconds, Allowed: fmt.Sprintf(
+			"a whole number from 1 to %d (%d days)", MaxLifetime/time.Second, MaxLifetime/(24*time.Hour))}
+	}
+	return nil
 }
 
 // Kind implements Action.

@@ -22,7 +22,8 @@ const (
 type life struct {
 	*testing.T
 	*State
-	records []Record
+	records  []Record
+	approval *Approval
 }
 
 func begin(t *testing.T, base Snapshot) *life {
@@ -39,7 +40,7 @@ func (l *life) decide(w Writer, v Action) (Decision, *Batch) {
 		}
 	}
 	b := NewBatch(l.State)
-	return b.Decide(Request{Writer: w, Sequence: lane.Sequence + 1, Action: v}, lane, noon), b
+	return b.Decide(Request{Writer: w, Sequence: lane.Sequence + 1, Action: v, Approval: l.approval}, lane, noon), b
 }
 
 func (l *life) take(w Writer, v Action) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 // Restored begins a ledger's life in a store that was made of a copy. What was
@@ -16,13 +18,22 @@ import (
 // A database whose standby takes over without the newest entries is such a copy, too:
 // the store stays the same, and a daemon that knows what was acknowledged says so.
 type Restored struct {
-	From    string    // the store that was copied, in which the ledger was
-	StoreID string    // the store that was made; the same if the database lost entries
-	Copy    Hash      // SHA-256 of the copy; zero if the database lost entries
-	Newest  time.Time // of the newest record in the copy, of any ledger: it was made then or later
+	From    string    `field:"1" need:"a UUID in lower case" is:"uuid"` // the store that was copied, in which the ledger was
+	StoreID string    `field:"2" need:"a UUID in lower case" is:"uuid"` // the store that was made; the same if the database lost entries
+	Copy    Hash      `field:"3"`                                       // SHA-256 of the copy; zero if the database lost entries
+	Newest  time.Time `field:"4" need:"a time"`                         // of the newest record in the copy, of any ledger: it was made then or later
 
 	// Lost is the newest entry that was acknowledged and that the database has lost; zero after a restore.
-	Lost Head
+	Lost Head `field:"5"`
+}
+
+// CheckAsked checks that a lost entry has its hash.
+func (v Restored) CheckAsked() error {
+	if (v.Lost.Position > 0) != (v.Lost.Hash != Hash{}) {
+		return &mechanism.ParameterError{Field: "lost.hash", Value: fmt.Sprintf("%x", v.Lost.Hash),
+			Allowed: fmt.Sprintf("32 bytes with a lost entry, none without: the lost position is %d", v.Lost.Position)}
+	}
+	return nil
 }
 
 // LostEntries is the entry that tells of acknowledged entries of a ledger that the database has lost. newest is as of

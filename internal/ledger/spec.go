@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +46,14 @@ type Label struct{ Key, Value string }
 type Workload struct {
 	Name   string // for people
 	Events []mechanism.Event
+}
+
+// AsCharged is the workload's events, one for as many as fit.
+func (w Workload) AsCharged() []mechanism.Event {
+	if len(w.Events) == 1 && w.Events[0].Count == 0 {
+		return []mechanism.Event{{Mechanism: w.Events[0].Mechanism, Count: 1}}
+	}
+	return w.Events
 }
 
 // String is what people read: "700 × gaussian(noise multiplier 2)", after the name if it has one.
@@ -148,9 +157,54 @@ func shorten(v any) string {
 // it: were it found anew, a better analysis or another order would move limits
 // after outputs were seen.
 type Resolution struct {
-	Limits []accountant.Limit // of Filtered: of each budget, in order
-	Plan   []mechanism.Part   // of Planned: the largest counts, distinct mechanisms in the plan's order
+	Limits []accountant.Limit `field:"1" most:"16"`    // of Filtered: of each budget, in order
+	Plan   []mechanism.Part   `field:"2" most:"10000"` // of Planned: the largest counts, distinct mechanisms in the plan's order
 }
+
+// CheckOf checks that a resolution is one of these budgets, or with planned of a plan. It is not found anew: it is
+// a fact.
+func (r Resolution) CheckOf(budgets []accountant.Budget, planned bool) error {
+	if planned {
+		budgets = nil
+	}
+	if n := len(r.Limits); n != len(budgets) {
+		return &mechanism.ParameterError{Field: "resolution.limits", Value: fmt.Sprintf("%d limits", n),
+			Allowed: fmt.Sprintf("%d, one of each FILTER budget", len(budgets))}
+	}
+	if n := len(r.Plan); (n > 0) != planned {
+		return &mechanism.ParameterError{Field: "resolution.plan", Value: fmt.Sprintf("%d mechanisms", n),
+			Allowed: "at least one with the policy PLAN, none with others"}
+	}
+	for i, l := range r.Limits {
+		if g := budgets[i].Guard; l.Guard != g {
+			return &mechanism.ParameterError{Field: fmt.Sprintf("resolution.limits[%d].guard", i),
+				Value: l.Guard.String(), Allowed: g.String() + ", the budget's"}
+		}
+	}
+	return CheckParts("resolution.plan", r.Plan)
+}
+
+// CheckParts accepts distinct mechanisms with counts of at most 2^63 − 1 all together.
+func CheckParts(field string, parts []mechanism.Part) error {
+	seen := make(map[mechanism.Mechanism]bool, len(parts))
+	total := uint64(0)
+	for i, p := range parts {
+		switch {
+		case seen[p.Mechanism]:
+			return &mechanism.ParameterError{Field: fmt.Sprintf("%s[%d].mechanism", field, i),
+				Value: p.Mechanism.String() + " again", Allowed: "distinct mechanisms"}
+		case p.Count == 0 || p.Count > math.MaxInt64-total:
+			return &mechanism.ParameterError{Field: fmt.Sprintf("%s[%d].count", field, i), Value: fmt.Sprint(p.Count),
+				Allowed: "a whole number ≥ 1, together at most 2^63 − 1"}
+		}
+		seen[p.Mechanism] = true
+		total += p.Count
+	}
+	return nil
+}
+
+// IsZero reports whether nothing was resolved.
+func (r Resolution) IsZero() bool { return len(r.Limits) == 0 && len(r.Plan) == 0 }
 
 // Equal reports whether two resolutions are the same.
 func (r Resolution) Equal(o Resolution) bool {

@@ -3,19 +3,19 @@ package ledger
 // Together is what was done in all members of a set at once. It stands in a journal and changes
 // nothing there.
 type Together struct {
-	Members []Member   // by name, distinct
-	Range   *NameRange // nil where the members were named one by one
-	Action  Action     // as asked; of a Commit or a Release the position is that in Journal
-	Journal string     // of a Commit or a Release: the name of the journal that has the reservation
+	Members []Member   `field:"1" need:"1 to 1000 ledgers" most:"1000"` // by name, distinct
+	Range   *NameRange `field:"2"`                                      // nil where the members were named one by one
+	Journal string     `field:"3"`                                      // of a Commit or a Release: the name of the journal that has the reservation
+	Action  Action     `inner:"decided"`                                // of a Commit or a Release the position is that in Journal
 
-	Contribution Contribution // of a Commit or a Release: that of the reservation
+	Contribution Contribution `field:"8" need:"whose rows the sensitivity bounds"` // of a Commit or a Release: that of the reservation
 }
 
 // Member is a ledger of a set.
 type Member struct {
-	Ledger      string
-	Position    uint64 // of its entry
-	Reservation uint64 // of a Commit or a Release: the ledger's own
+	Ledger      string `field:"1" need:"the name of a ledger" is:"member"`
+	Position    uint64 `field:"2" decided:"the daemon finds out"` // of its entry
+	Reservation uint64 `field:"3" decided:"the daemon finds out"` // of a Commit or a Release: the ledger's own
 }
 
 // joint is an action that can be done in all members of a set at once.
@@ -57,6 +57,17 @@ func (v Together) In(m Member) Action {
 func (v Together) AboutReservation() bool {
 	_, ok := v.Action.(aboutReservation)
 	return ok
+}
+
+// asked is v as somebody asked for it: the members follow from the range, and all but them from the reservation.
+func (v Together) asked() Action {
+	if v.AboutReservation() {
+		v.Contribution = 0
+	}
+	if v.AboutReservation() || v.Range != nil {
+		v.Members = nil
+	}
+	return v
 }
 
 // Kind implements Action.

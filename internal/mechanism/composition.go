@@ -7,8 +7,8 @@ import (
 
 // Part is a mechanism with the total number of times it was applied.
 type Part struct {
-	Mechanism Mechanism
-	Count     uint64 // ≥ 1
+	Mechanism Mechanism `field:"1" need:"a mechanism"`
+	Count     uint64    `field:"2"` // ≥ 1
 }
 
 // Composition is what was applied to one dataset: a multiset of mechanisms

@@ -89,7 +89,7 @@ type ZeroConcentratedDP struct {
 	// ρ > 0
 	Rho float64 `field:"1" role:"loss" range:">0" need:"required"`
 	// δ in (0, 1), or 0
-	Delta float64 `field:"2" role:"probability" range:"(0,1)" since:"2"`
+	Delta float64 `field:"2" role:"probability" range:"(0,1)"`
 }
 
 // Kind is "zero_concentrated_dp".

@@ -21,7 +21,7 @@ type Parallel struct {
 	// cost is that of the most expensive part beside everything else. Within a Parallel whose
 	// own partition depends on outputs it asserts in which of these parts a record is whenever
 	// the outer part holds it. See docs/math/parallel.md §1.5.6.
-	PartitionFixedInAdvance bool `field:"2" role:"choice" since:"2"`
+	PartitionFixedInAdvance bool `field:"2" role:"choice"`
 }
 
 // Kind is "parallel".

@@ -28,7 +28,7 @@ type RepeatAndSelect struct {
 	Mean      float64   `field:"4" role:"shape" range:">0"`
 	Mechanism Mechanism `field:"1" role:"inside"`
 
-	FirstAboveThreshold bool `field:"5" role:"choice" since:"2"`
+	FirstAboveThreshold bool `field:"5" role:"choice"`
 }
 
 // Kind is "repeat_and_select".

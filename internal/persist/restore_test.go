@@ -173,6 +173,7 @@ func reconcile(t *testing.T, s *Store, name string, accept bool) {
 	v := ledger.Reconcile{AcceptLoss: accept, Reason: "r"}
 	if !accept {
 		v.Events = []mechanism.Event{{Mechanism: audittest.Mechanism(1), Count: 100_000}} // more than any has
+		v.Contribution = ledger.OverAll
 	}
 	snapshot, tail, err := s.Load(name)
 	if err != nil {

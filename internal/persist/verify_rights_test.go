@@ -32,11 +32,11 @@ two_people: {within: 72h}
 		did  []written
 		says string // "" where all is allowed
 	}{
-		{"allowed", []written{{"team/a", "cn:job", charge}, {"team/a", "cn:ann", proposed}, {"team/a", "cn:ben",
-			raise.By(ledger.Approval{Proposal: 2, Proposer: "cn:ann", Person: "cn:ben"})}}, ""},
-		{"raised alone", []written{{"team/a", "cn:ann", raise}},
+		{"allowed", []written{{"team/a", "cn:job", charge, nil}, {"team/a", "cn:ann", proposed, nil}, {"team/a", "cn:ben",
+			raise, &ledger.Approval{Proposal: 2, Proposer: "cn:ann", Person: "cn:ben"}}}, ""},
+		{"raised alone", []written{{"team/a", "cn:ann", raise, nil}},
 			"ledger team/a: entry 1: two people: raise by cn:ann alone"},
-		{"charged elsewhere", []written{{"team/a", "cn:job", charge}, {"other", "cn:job", charge}},
+		{"charged elsewhere", []written{{"team/a", "cn:job", charge, nil}, {"other", "cn:job", charge, nil}},
 			"ledger other: entry 1: charge: by cn:job, to whom no grant gives it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,7 +47,7 @@ two_people: {within: 72h}
 			}
 			audittest.Fill(t, s, ledger.Spec{Name: ledger.AccessLedger, Adjacency: mechanism.AddOrRemoveOne}, 0, 0)
 			for i, w := range append([]written{{ledger.AccessLedger, ledger.Daemon,
-				ledger.AccessPolicy{Text: []byte(policy)}}}, c.did...) {
+				ledger.AccessPolicy{Text: []byte(policy)}, nil}}, c.did...) {
 				w.to(t, s, i)
 			}
 			if err := s.Close(); err != nil {
@@ -67,6 +67,7 @@ two_people: {within: 72h}
 type written struct {
 	ledger, by string
 	action     ledger.Action
+	approval   *ledger.Approval
 }
 
 func (w written) to(t *testing.T, s *Store, i int) {
@@ -87,8 +88,8 @@ func (w written) to(t *testing.T, s *Store, i int) {
 	writer := audittest.Writer(1000 + i)
 	writer.Principal = w.by
 	b := ledger.NewBatch(state)
-	d := b.Decide(ledger.Request{Writer: writer, Sequence: 1, Digest: record.Digest(w.action), Action: w.action},
-		ledger.Lane{}, audittest.Time(100*i))
+	d := b.Decide(ledger.Request{Writer: writer, Sequence: 1, Digest: record.DigestOf(w.action, w.approval), Action: w.action,
+		Approval: w.approval}, ledger.Lane{}, audittest.Time(100*i))
 	if d.Err != nil {
 		t.Fatal(d.Err)
 	}

@@ -24,8 +24,8 @@ import (
 // package wire, and to have a digest.
 func TestEveryActionIsEverywhere(t *testing.T) {
 	var kinds []string
-	for _, v := range ledger.Actions() {
-		kinds = append(kinds, v.Kind())
+	for _, k := range ledger.ActionKinds() {
+		kinds = append(kinds, k.Name)
 	}
 	slices.Sort(kinds)
 	for name, m := range map[string]proto.Message{"the API": &pb.Entry{}, "stored entries": &recordv1.Entry{}} {
@@ -41,9 +41,6 @@ func TestEveryActionIsEverywhere(t *testing.T) {
 	}
 	_, golden := wiretest.GoldenEntries()
 	for _, kind := range kinds {
-		if _, ok := canonical[kind]; !ok {
-			t.Errorf("%s has no canonical encoding", kind)
-		}
 		i := slices.IndexFunc(golden, func(e ledger.Entry) bool { return e.Action.Kind() == kind })
 		if i < 0 {
 			t.Errorf("%s is not among the golden entries", kind)
@@ -59,17 +56,14 @@ func TestEveryActionIsEverywhere(t *testing.T) {
 			t.Errorf("%s is shown as %v", kind, fd)
 		}
 	}
-	if len(canonical) != len(kinds) {
-		t.Errorf("%d canonical encodings of %d actions", len(canonical), len(kinds))
-	}
 }
 
 // What an action is and does stands with the action. No switch tells actions apart outside
 // tests.
 func TestNoSwitchOverActions(t *testing.T) {
 	actions := map[string]bool{}
-	for _, v := range ledger.Actions() {
-		actions[strings.ToUpper(v.Kind()[:1])+v.Kind()[1:]] = true
+	for _, k := range ledger.ActionKinds() {
+		actions[k.Type.Name()] = true
 	}
 	named := func(file string, e ast.Expr) bool {
 		if star, ok := e.(*ast.StarExpr); ok {

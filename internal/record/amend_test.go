@@ -9,6 +9,7 @@ import (
 	"time"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 	"google.golang.org/protobuf/proto"
@@ -23,16 +24,16 @@ func TestDamagedAmendments(t *testing.T) {
 	}{
 		{wiretest.RaisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution = nil },
 			"raise.resolution.limits: 0 limits"},
-		{wiretest.RaisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Raise = nil }, "raise.budgets: missing"},
+		{wiretest.RaisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Budgets = nil }, "raise.budgets: missing"},
 		{wiretest.RaisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits[0].Value = math.Inf(1) },
 			"raise.resolution.limits[0].value: +Inf"},
 		{wiretest.RaisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits[0].Order = math.NaN() },
 			"raise.resolution.limits[0].order: NaN"},
 		{wiretest.RaisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits[0].Guard = 2 },
 			"raise.resolution.limits[0].guard: ZCDP; allowed: BASIC"},
-		{wiretest.RaisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Raise.Budgets[0].Guard = 0 },
+		{wiretest.RaisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Budgets[0].Guard = 0 },
 			"raise.budgets[0].bound"},
-		{wiretest.RaisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Raise.Reason = "" }, "raise.reason: missing"},
+		{wiretest.RaisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Reason = "" }, "raise.reason: missing"},
 		{wiretest.RaisedFilter(),
 			func(e *recordv1.Entry) { e.GetRaise().Resolution.ProtoReflect().SetUnknown(unknownField) },
 			"unknown field 99"},
@@ -41,16 +42,16 @@ func TestDamagedAmendments(t *testing.T) {
 		{wiretest.RaisedPlan(),
 			func(e *recordv1.Entry) { e.GetRaise().Resolution.Plan[1] = e.GetRaise().Resolution.Plan[0] },
 			"raise.resolution.plan[1].mechanism"},
-		{wiretest.RaisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Plan.Adjacency = 1 },
+		{wiretest.RaisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Plan.Adjacency = 1 },
 			"raise.plan.adjacency: ADD_OR_REMOVE_ONE"},
-		{wiretest.RaisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Plan.Events = nil },
+		{wiretest.RaisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Plan.Events = nil },
 			"raise.plan.events: missing"},
-		{wiretest.RaisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Plan.Events[0].Count = 0 },
+		{wiretest.RaisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Plan.Events[0].Count = 0 },
 			"raise.plan.events[0].count: 0"},
-		{wiretest.RaisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Budgets[0].Guard = 1 },
+		{wiretest.RaisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Budgets[0].Guard = 1 },
 			"raise.budgets[0].guard: BASIC"},
 		{wiretest.RaisedPlan(),
-			func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits = []*recordv1.Limit{{Guard: 1, Value: 1}} },
+			func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits = []*pb.Limit{{Guard: 1, Value: 1}} },
 			"raise.resolution.limits: 1 limits"},
 		{ledger.Acknowledge{Warning: "w", Reason: "r"},
 			func(e *recordv1.Entry) { e.GetAcknowledge().Warning = "" }, "acknowledge.warning: missing"},

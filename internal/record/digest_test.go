@@ -21,7 +21,7 @@ func TestDigestTellsActionsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := wiretest.FewActions().Draw(t, "a"), wiretest.FewActions().Draw(t, "b")
 		equal := reflect.DeepEqual(a, b)
-		if same := bytes.Equal(appendAction(nil, a), appendAction(nil, b)); same != equal {
+		if same := bytes.Equal(wire.AppendAsked(nil, a), wire.AppendAsked(nil, b)); same != equal {
 			t.Fatalf("%v, %v: equal %v, encodings equal %v", a, b, equal, same)
 		}
 		if same := Digest(a) == Digest(b); same != equal {

@@ -4,8 +4,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -20,21 +18,24 @@ import (
 func appendEntry(b []byte, e ledger.Entry, nanos int64, previousOfWriter uint64) ([]byte, error) {
 	b = Frame[string]{e.Position, e.Writer.Principal, e.Writer.Name, e.Sequence, uint64(nanos), previousOfWriter}.Append(b)
 	b = appendSet(b, e.Set) // before the action: package proto puts what is in a oneof last
+	if e.Approval != nil {
+		by, err := marshal(wire.ApprovalForm.Write(*e.Approval))
+		if err != nil {
+			return nil, err
+		}
+		b = protowire.AppendBytes(wire.AppendTag(b, approvalField), by)
+	}
 	field := entryAction.Fields().ByName(protoreflect.Name(e.Action.Kind())).Number()
 	if v, ok := e.Action.(ledger.Charge); ok {
 		var room [512]byte
 		return protowire.AppendBytes(wire.AppendTag(b, field), appendCharge(room[:0], v)), nil
 	}
-	m := wire.FromAction(e.Action)
-	if v, ok := e.Action.(ledger.Raise); ok {
-		m = &recordv1.Raise{Raise: m.(*pb.Raise), Resolution: fromResolution(v.Resolution), Late: v.Late}
-	}
-	if v, ok := e.Action.(ledger.AmendDataset); ok {
-		m = fromStoredAmendDataset(v)
-	}
-	body, err := marshal(m)
+	body, err := marshal(wire.FromAction(e.Action))
 	return protowire.AppendBytes(wire.AppendTag(b, field), body), err
 }
+
+// approvalField is the field of an entry that says by whose proposal and approval it was done.
+const approvalField = 32
 
 // appendCharge appends an accountant.v1.Charge.
 func appendCharge(b []byte, c ledger.Charge) []byte {

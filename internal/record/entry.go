@@ -47,13 +47,17 @@ func UnmarshalEntry(b []byte) (e ledger.Entry, previousOfWriter uint64, err erro
 	if e.Action, err = toAction(&r); err == nil {
 		e.Set, err = toSet(r.GetSet())
 	}
+	if by := r.GetApproval(); by != nil && err == nil {
+		e.Approval = new(ledger.Approval)
+		*e.Approval, err = wire.ApprovalForm.Read("approval", by)
+	}
 	if err == nil {
 		err = checkEntry(e)
 	}
 	if err != nil {
 		return ledger.Entry{}, 0, damaged("entry", err)
 	}
-	e.Digest = Digest(e.Action)
+	e.Digest = DigestOf(e.Action, e.Approval)
 	return e, r.PreviousOfWriter, nil
 }
 
@@ -63,16 +67,9 @@ func toAction(r *recordv1.Entry) (ledger.Action, error) {
 	}
 	fd := r.ProtoReflect().WhichOneof(entryAction)
 	if fd == nil {
-		return wire.ReadAction("", nil) // which says what there is
+		return wire.ReadAction(nil) // which says what there is
 	}
-	m := r.ProtoReflect().Get(fd).Message().Interface()
-	if stored, ok := m.(*recordv1.Raise); ok {
-		return toStoredRaise(stored)
-	}
-	if stored, ok := m.(*recordv1.AmendDataset); ok {
-		return toStoredAmendDataset(stored)
-	}
-	return wire.ReadAction(string(fd.Name()), m)
+	return wire.ReadAction(r.ProtoReflect().Get(fd).Message().Interface())
 }
 
 // entryAction is the oneof of a stored entry's action. Its fields have the names of the
@@ -85,16 +82,7 @@ func checkEntry(e ledger.Entry) error {
 	if err := checkFrame(e); err != nil {
 		return err
 	}
-	if err := wire.CheckAction(e.Action); err != nil {
-		return err
-	}
-	if v, ok := e.Action.(ledger.Raise); ok {
-		return checkRaised(v)
-	}
-	if v, ok := e.Action.(ledger.AmendDataset); ok {
-		return checkAmended(v)
-	}
-	return nil
+	return wire.CheckAction(e.Action)
 }
 
 // checkFrame checks what an entry says besides its action.
@@ -104,6 +92,11 @@ func checkFrame(e ledger.Entry) error {
 	}
 	if err := checkLane(e); err != nil {
 		return err
+	}
+	if e.Approval != nil {
+		if err := wire.ApprovalForm.Check("approval", *e.Approval); err != nil {
+			return err
+		}
 	}
 	return wire.CheckSequence(e.Writer, e.Sequence)
 }

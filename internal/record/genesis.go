@@ -20,10 +20,15 @@ func MarshalGenesis(g ledger.Genesis) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("genesis of ledger %s: %w", wire.Quote(g.Spec.Name), err)
 	}
-	return marshal(&recordv1.Genesis{
-		Spec: wire.FromSpec(g.Spec), StoreId: g.StoreID, Principal: g.Principal, TimeUnixNanos: nanos,
-		Resolution: fromResolution(g.Resolution), Dataset: fromDataset(g.Spec.Dataset),
-	})
+	r := &recordv1.Genesis{Spec: wire.FromSpec(g.Spec), StoreId: g.StoreID, Principal: g.Principal,
+		TimeUnixNanos: nanos}
+	if !g.Resolution.IsZero() {
+		r.Resolution = resolutionForm.Write(g.Resolution)
+	}
+	if g.Spec.Dataset != nil {
+		r.Dataset = datasetForm.Write(*g.Spec.Dataset)
+	}
+	return marshal(r)
 }
 
 // UnmarshalGenesis is the inverse of MarshalGenesis. Unknown fields and values
@@ -42,8 +47,11 @@ func UnmarshalGenesis(b []byte) (ledger.Genesis, error) {
 		return ledger.Genesis{}, damaged("genesis", wire.Under("spec", err))
 	}
 	g := ledger.Genesis{Spec: spec, StoreID: r.StoreId, Principal: r.Principal, Time: fromNanos(r.TimeUnixNanos)}
-	g.Spec.Dataset = toDataset(r.Dataset)
-	if g.Resolution, err = toResolution(r.Resolution); err == nil {
+	if r.Dataset != nil {
+		d := datasetForm.Plain(r.Dataset)
+		g.Spec.Dataset = &d
+	}
+	if g.Resolution, err = resolutionForm.Read("resolution", r.Resolution); err == nil {
 		err = checkGenesis(g)
 	}
 	if err != nil {
@@ -64,6 +72,9 @@ func checkGenesis(g ledger.Genesis) error {
 	}
 	if err := checkDataset(g.Spec); err != nil {
 		return wire.Under("dataset", err)
+	}
+	if err := resolutionForm.Check("resolution", g.Resolution); err != nil {
+		return err
 	}
 	return checkResolution(g.Spec, g.Resolution)
 }

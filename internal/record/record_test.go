@@ -30,7 +30,7 @@ import (
 func TestEntryRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := wiretest.Entries().Draw(t, "entry")
-		want.Digest = Digest(want.Action)
+		want.Digest = DigestOf(want.Action, want.Approval)
 		ofWriter := rapid.Uint64().Draw(t, "previous of writer")
 		raw, err := MarshalEntry(want, ofWriter)
 		if err != nil {
@@ -52,46 +52,12 @@ func plainEntry(t rapid.TB, e ledger.Entry, ofWriter uint64) []byte {
 		Position: e.Position, Principal: e.Writer.Principal, Writer: e.Writer.Name,
 		Sequence: e.Sequence, TimeUnixNanos: e.Time.UnixNano(), PreviousOfWriter: ofWriter,
 	}
-	switch v := e.Action.(type) {
-	case ledger.Charge:
-		r.Action = &recordv1.Entry_Charge{Charge: wire.FromAction(v).(*pb.Charge)}
-	case ledger.Close:
-		r.Action = &recordv1.Entry_Close{Close: &pb.Close{Reason: v.Reason}}
-	case ledger.Reserve:
-		r.Action = &recordv1.Entry_Reserve{Reserve: wire.FromAction(v).(*pb.Reserve)}
-	case ledger.Commit:
-		r.Action = &recordv1.Entry_Commit{Commit: wire.FromAction(v).(*pb.Commit)}
-	case ledger.Release:
-		r.Action = &recordv1.Entry_Release{Release: wire.FromAction(v).(*pb.Release)}
-	case ledger.Expire:
-		r.Action = &recordv1.Entry_Expire{Expire: &pb.Expire{Reservation: v.Reservation}}
-	case ledger.Free:
-		r.Action = &recordv1.Entry_Free{Free: wire.FromAction(v).(*pb.Free)}
-	case ledger.Acknowledge:
-		r.Action = &recordv1.Entry_Acknowledge{Acknowledge: &pb.Acknowledge{Warning: v.Warning, Reason: v.Reason}}
-	case ledger.Refund:
-		r.Action = &recordv1.Entry_Refund{Refund: wire.FromAction(v).(*pb.Refund)}
-	case ledger.Raise:
-		raise := &recordv1.Raise{Raise: wire.FromAction(v).(*pb.Raise),
-			Resolution: fromResolution(v.Resolution), Late: v.Late}
-		r.Action = &recordv1.Entry_Raise{Raise: raise}
-	case ledger.Propose:
-		r.Action = &recordv1.Entry_Propose{Propose: wire.FromAction(v).(*pb.Propose)}
-	case ledger.AccessPolicy:
-		r.Action = &recordv1.Entry_AccessPolicy{AccessPolicy: wire.FromAction(v).(*pb.AccessPolicy)}
-	case ledger.Withdraw:
-		r.Action = &recordv1.Entry_Withdraw{Withdraw: wire.FromAction(v).(*pb.Withdraw)}
-	case ledger.Restored:
-		r.Action = &recordv1.Entry_Restored{Restored: wire.FromAction(v).(*pb.Restored)}
-	case ledger.Reconcile:
-		r.Action = &recordv1.Entry_Reconcile{Reconcile: wire.FromAction(v).(*pb.Reconcile)}
-	case ledger.Adopt:
-		r.Action = &recordv1.Entry_Adopt{Adopt: wire.FromAction(v).(*pb.Adopt)}
-	case ledger.Together:
-		r.Action = &recordv1.Entry_Together{Together: wire.FromAction(v).(*pb.Together)}
-	case ledger.AmendDataset:
-		r.Action = &recordv1.Entry_AmendDataset{AmendDataset: &recordv1.AmendDataset{
-			Amend: wire.FromAction(v).(*pb.AmendDataset), Resolution: fromResolution(v.Resolution), Late: v.Late}}
+	m := r.ProtoReflect()
+	m.Set(entryAction.Fields().ByName(protoreflect.Name(e.Action.Kind())),
+		protoreflect.ValueOfMessage(wire.FromAction(e.Action).ProtoReflect()))
+	if e.Approval != nil {
+		r.Approval = &pb.Approval{Proposal: e.Approval.Proposal, Proposer: e.Approval.Proposer,
+			Person: e.Approval.Person}
 	}
 	if p := e.Set; p != nil {
 		r.Set = &recordv1.SetPart{Journal: uint32(p.Journal), Position: p.Position, Members: p.Members,
@@ -138,7 +104,7 @@ func TestMechanismBytesRoundTrip(t *testing.T) {
 func goldenEntries() (names []string, entries []ledger.Entry) {
 	names, entries = wiretest.GoldenEntries()
 	for i := range entries {
-		entries[i].Digest = Digest(entries[i].Action)
+		entries[i].Digest = DigestOf(entries[i].Action, entries[i].Approval)
 	}
 	return names, entries
 }

@@ -21,7 +21,7 @@ func MarshalReservation(r ledger.Reservation) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reservation %d: %w", r.Position, err)
 	}
-	return marshal(&recordv1.Reservation{DeadlineUnixNanos: nanos, Rest: fromParts(r.Rest), Child: r.Child,
+	return marshal(&recordv1.Reservation{DeadlineUnixNanos: nanos, Rest: partForm.WriteAll(r.Rest), Child: r.Child,
 		Principal: r.Principal, Holder: r.Holder})
 }
 
@@ -40,7 +40,7 @@ func UnmarshalReservation(position uint64, b []byte) (ledger.Reservation, error)
 	if r.Child == "" || m.DeadlineUnixNanos != 0 {
 		r.Deadline = fromNanos(m.DeadlineUnixNanos)
 	}
-	if r.Rest, err = toParts("rest", m.Rest); err == nil {
+	if r.Rest, err = partForm.ReadAll("rest", m.Rest); err == nil {
 		err = checkRest(r)
 	}
 	if err != nil {
@@ -66,5 +66,10 @@ func checkRest(r ledger.Reservation) error {
 			return err
 		}
 	}
-	return checkParts("rest", r.Rest, wire.CheckMechanism)
+	for i, p := range r.Rest {
+		if err := partForm.Check(fmt.Sprintf("rest[%d]", i), p); err != nil {
+			return err
+		}
+	}
+	return wire.FromDomain(ledger.CheckParts("rest", r.Rest))
 }

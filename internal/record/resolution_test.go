@@ -46,7 +46,7 @@ func TestDamagedResolutions(t *testing.T) {
 		{"again; allowed: distinct mechanisms", wiretest.PlannedGenesis(),
 			func(g *recordv1.Genesis) { g.Resolution.Plan[1].Mechanism = g.Resolution.Plan[0].Mechanism }},
 		{"resolution.plan: 2 mechanisms", wiretest.Genesis(), func(g *recordv1.Genesis) {
-			g.Resolution = fromResolution(wiretest.PlannedGenesis().Resolution)
+			g.Resolution = resolutionForm.Write(wiretest.PlannedGenesis().Resolution)
 		}},
 		{"unknown field 99", wiretest.PlannedGenesis(),
 			func(g *recordv1.Genesis) { g.Resolution.ProtoReflect().SetUnknown(unknownField) }},

@@ -71,24 +71,3 @@ func checkLane(e ledger.Entry) error {
 	}
 	return nil
 }
-
-// appendSetAsked appends the canonical encoding of which ledgers were asked for: the members, or their
-// range, each after the contribution, or the journal that has their reservation and the contribution.
-func appendSetAsked(b []byte, v ledger.Together) []byte {
-	if !v.AboutReservation() {
-		b = append(b, byte(v.Contribution))
-	}
-	switch {
-	case v.AboutReservation():
-		b = wire.AppendText(append(b, 0), v.Journal)
-	case v.Range != nil:
-		b = wire.AppendText(append(b, 2), v.Range.Prefix)
-		b = wire.AppendText(wire.AppendText(b, v.Range.First), v.Range.Last)
-	default:
-		b = appendUint64(append(b, 1), uint64(len(v.Members)))
-		for _, m := range v.Members {
-			b = wire.AppendText(b, m.Ledger)
-		}
-	}
-	return b
-}

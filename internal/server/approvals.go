@@ -16,7 +16,7 @@ import (
 // out: it is decided without being written.
 func (s *service) Propose(ctx context.Context, req *pb.ProposeRequest) (*pb.ProposeResponse, error) {
 	proposed := func(adj mechanism.Adjacency) (ledger.Propose, error) {
-		v, err := wire.ToPropose(adj, req.GetPropose())
+		v, err := wire.To[ledger.Propose]("propose", adj, req.GetPropose())
 		v.Lifetime, v.Person = passage(ctx).ApproveWithin(), passage(ctx).Person(principal(ctx))
 		return v, err
 	}
@@ -30,13 +30,21 @@ func (s *service) Propose(ctx context.Context, req *pb.ProposeRequest) (*pb.Prop
 	return written[pb.ProposeResponse](ctx, s, req, proposed)
 }
 
+// approving is an ApproveRequest with what its proposal says.
+type approving struct {
+	*pb.ApproveRequest
+	by     ledger.Approval
+	lapsed string
+}
+
 // Approve implements the API. It does what was proposed, as an entry of its own kind that says
 // whose proposal it was.
 func (s *service) Approve(ctx context.Context, req *pb.ApproveRequest) (*pb.ApproveResponse, error) {
 	if err := wire.CheckProposal("proposal", req.GetProposal()); err != nil {
 		return nil, err
 	}
-	return written[pb.ApproveResponse](ctx, s, req, func(mechanism.Adjacency) (ledger.Action, error) {
+	in := &approving{ApproveRequest: req}
+	return written[pb.ApproveResponse](ctx, s, in, func(mechanism.Adjacency) (ledger.Action, error) {
 		records, err := s.store.Records(req.GetLedger(), req.GetProposal(), 1)
 		if err != nil {
 			return nil, err
@@ -54,9 +62,9 @@ func (s *service) Approve(ctx context.Context, req *pb.ApproveRequest) (*pb.Appr
 			return nil, fmt.Errorf("%w: you are %s, who proposed %d as %s; allowed: another person",
 				ledger.ErrApproval, principal(ctx), e.Position, e.Writer.Principal)
 		}
-		lapsed, err := s.lapsed(ctx, req.GetLedger(), e, v)
-		return v.Action.By(ledger.Approval{Proposal: e.Position, Proposer: e.Writer.Principal, Person: me,
-			Lapsed: lapsed}), err
+		in.by = ledger.Approval{Proposal: e.Position, Proposer: e.Writer.Principal, Person: me}
+		in.lapsed, err = s.lapsed(ctx, req.GetLedger(), e, v)
+		return v.Action, err
 	})
 }
 
@@ -93,6 +101,6 @@ func notProposed(position uint64) error {
 // Withdraw implements the API.
 func (s *service) Withdraw(ctx context.Context, req *pb.WithdrawRequest) (*pb.WithdrawResponse, error) {
 	return written[pb.WithdrawResponse](ctx, s, req, func(mechanism.Adjacency) (ledger.Withdraw, error) {
-		return wire.ToWithdraw(req.GetWithdraw())
+		return wire.To[ledger.Withdraw]("withdraw", 0, req.GetWithdraw())
 	})
 }

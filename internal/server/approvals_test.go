@@ -280,9 +280,9 @@ func TestTwoPeopleAmendADataset(t *testing.T) {
 	_, err = o.proposeOn("ann", record, raiseTo(5))
 	wantCode(t, "a raise of the record", err, codes.FailedPrecondition, "accountctl dataset amend")
 	forged := proto.Clone(larger).(*pb.AmendDataset)
-	forged.Approval = &pb.Approval{Proposal: 1, Proposer: "cn:ben", Person: "ann"}
+	forged.Late = true
 	_, err = o.proposeOn("ann", record, &pb.Propose{Action: &pb.Propose_AmendDataset{AmendDataset: forged}})
-	wantCode(t, "a proposal that says it is approved", err, codes.InvalidArgument, "approval")
+	wantCode(t, "a proposal that says what a decision finds", err, codes.InvalidArgument, "late")
 	_, err = o.proposeOn("ann", record, &pb.Propose{Action: &pb.Propose_AmendDataset{AmendDataset: &pb.AmendDataset{
 		Budgets: []*pb.Budget{servertest.Basic(0.5)}, Reason: "less"}}})
 	wantCode(t, "a proposal of what cannot be done", err, codes.FailedPrecondition, "")

@@ -141,7 +141,9 @@ func (s *service) AmendDataset(ctx context.Context, req *pb.AmendDatasetRequest)
 		return nil, err
 	}
 	return written[pb.AmendDatasetResponse](ctx, s, amending{req, name},
-		func(mechanism.Adjacency) (ledger.AmendDataset, error) { return wire.ToAmendDataset(req.GetAmend()) })
+		func(mechanism.Adjacency) (ledger.AmendDataset, error) {
+			return wire.To[ledger.AmendDataset]("amend", 0, req.GetAmend())
+		})
 }
 
 // GetDatasetStatement implements the API.

@@ -84,7 +84,7 @@ func TestLargeReservations(t *testing.T) {
 	}
 	var actions []ledger.Action
 	for i := range 12 - taken {
-		v, err := wire.ToReserve(mechanism.AddOrRemoveOne,
+		v, err := wire.To[ledger.Reserve]("reserve", mechanism.AddOrRemoveOne,
 			&pb.Reserve{Events: matrices(taken+i, 1), LifetimeSeconds: 31622400})
 		if err != nil {
 			t.Fatal(err)

@@ -86,7 +86,7 @@ func (s *service) report(ctx context.Context, in any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return wire.ToCharge(adj, m.GetCharge())
+		return wire.To[ledger.Charge]("charge", adj, m.GetCharge())
 	})
 }
 
@@ -103,7 +103,7 @@ func decodeReport(b []byte) (*pb.ReportRequest, error) {
 // Report implements the API.
 func (s *service) Report(ctx context.Context, req *pb.ReportRequest) (*pb.ReportResponse, error) {
 	return s.charge(ctx, req, func(adj mechanism.Adjacency) (ledger.Action, error) {
-		return wire.ToCharge(adj, req.GetCharge())
+		return wire.To[ledger.Charge]("charge", adj, req.GetCharge())
 	})
 }
 

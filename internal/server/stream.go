@@ -254,7 +254,7 @@ func (r *reports) content(m *pb.ReportStreamRequest) (uint64, func() (ledger.Act
 	switch k := m.GetMessage().(type) {
 	case *pb.ReportStreamRequest_Charge:
 		return k.Charge.GetSequence(), func() (ledger.Action, error) {
-			return wire.ToCharge(r.adjacency,
+			return wire.To[ledger.Charge]("charge", r.adjacency,
 				k.Charge.GetCharge())
 		}
 	case *pb.ReportStreamRequest_Reserve:

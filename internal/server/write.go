@@ -86,6 +86,9 @@ func (s *service) decide(ctx context.Context, in laned, checkOnly bool,
 		return keeper.Result{}, err
 	}
 	r.CheckOnly = checkOnly
+	if a, ok := in.(*approving); ok {
+		r.Approval, r.Lapsed, r.Digest = &a.by, a.lapsed, record.DigestOf(v, &a.by)
+	}
 	return s.keeper.Do(ctx, in.GetLedger(), r)
 }
 
@@ -117,7 +120,7 @@ func (s *service) CloseLedger(ctx context.Context, req *pb.CloseLedgerRequest) (
 		return nil, err
 	}
 	return written[pb.CloseLedgerResponse](ctx, s, closing{req}, func(mechanism.Adjacency) (ledger.Close, error) {
-		return wire.ToClose(req.GetReason())
+		return wire.To[ledger.Close]("", 0, &pb.Close{Reason: req.GetReason()})
 	})
 }
 
@@ -151,21 +154,21 @@ func (s *service) Release(ctx context.Context, req *pb.ReleaseRequest) (*pb.Rele
 
 // toReserve converts a reservation, which belongs to the caller's holder.
 func toReserve(ctx context.Context, adj mechanism.Adjacency, m *pb.Reserve) (ledger.Reserve, error) {
-	v, err := wire.ToReserve(adj, m)
+	v, err := wire.To[ledger.Reserve]("reserve", adj, m)
 	v.Holder = passage(ctx).Holder()
 	return v, err
 }
 
 // toCommit converts a commit by the caller's holder.
 func toCommit(ctx context.Context, adj mechanism.Adjacency, m *pb.Commit) (ledger.Commit, error) {
-	v, err := wire.ToCommit(adj, m)
+	v, err := wire.To[ledger.Commit]("commit", adj, m)
 	v.Holder = passage(ctx).Holder()
 	return v, err
 }
 
 // toRelease converts a release by the caller's holder.
 func toRelease(ctx context.Context, m *pb.Release) (ledger.Release, error) {
-	v, err := wire.ToRelease(m)
+	v, err := wire.To[ledger.Release]("release", 0, m)
 	v.Holder = passage(ctx).Holder()
 	return v, err
 }
@@ -173,41 +176,41 @@ func toRelease(ctx context.Context, m *pb.Release) (ledger.Release, error) {
 // Expire implements the API.
 func (s *service) Expire(ctx context.Context, req *pb.ExpireRequest) (*pb.ExpireResponse, error) {
 	return written[pb.ExpireResponse](ctx, s, req, func(_ mechanism.Adjacency) (ledger.Expire, error) {
-		return wire.ToExpire(req.GetExpire())
+		return wire.To[ledger.Expire]("expire", 0, req.GetExpire())
 	})
 }
 
 // Free implements the API.
 func (s *service) Free(ctx context.Context, req *pb.FreeRequest) (*pb.FreeResponse, error) {
 	return written[pb.FreeResponse](ctx, s, req, func(_ mechanism.Adjacency) (ledger.Free, error) {
-		return wire.ToFree(req.GetFree())
+		return wire.To[ledger.Free]("free", 0, req.GetFree())
 	})
 }
 
 // Refund implements the API.
 func (s *service) Refund(ctx context.Context, req *pb.RefundRequest) (*pb.RefundResponse, error) {
 	return written[pb.RefundResponse](ctx, s, req, func(_ mechanism.Adjacency) (ledger.Refund, error) {
-		return wire.ToRefund(req.GetRefund())
+		return wire.To[ledger.Refund]("refund", 0, req.GetRefund())
 	})
 }
 
 // Raise implements the API.
 func (s *service) Raise(ctx context.Context, req *pb.RaiseRequest) (*pb.RaiseResponse, error) {
 	return written[pb.RaiseResponse](ctx, s, req, func(adj mechanism.Adjacency) (ledger.Raise, error) {
-		return wire.ToRaise(adj, req.GetRaise())
+		return wire.To[ledger.Raise]("raise", adj, req.GetRaise())
 	})
 }
 
 // Acknowledge implements the API.
 func (s *service) Acknowledge(ctx context.Context, req *pb.AcknowledgeRequest) (*pb.AcknowledgeResponse, error) {
 	return written[pb.AcknowledgeResponse](ctx, s, req, func(_ mechanism.Adjacency) (ledger.Acknowledge, error) {
-		return wire.ToAcknowledge(req.GetAcknowledge())
+		return wire.To[ledger.Acknowledge]("acknowledge", 0, req.GetAcknowledge())
 	})
 }
 
 // Reconcile implements the API.
 func (s *service) Reconcile(ctx context.Context, req *pb.ReconcileRequest) (*pb.ReconcileResponse, error) {
 	return written[pb.ReconcileResponse](ctx, s, req, func(adj mechanism.Adjacency) (ledger.Reconcile, error) {
-		return wire.ToReconcile(adj, req.GetReconcile())
+		return wire.To[ledger.Reconcile]("reconcile", adj, req.GetReconcile())
 	})
 }

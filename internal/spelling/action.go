@@ -73,7 +73,7 @@ var details = map[string]func(*accountantv1.Entry) string{
 	},
 	"raise": func(e *accountantv1.Entry) string { return raiseText(e.GetRaise()) },
 	"restored": func(e *accountantv1.Entry) string {
-		if lost := e.GetRestored().GetLostPosition(); lost > 0 {
+		if lost := e.GetRestored().GetLost().GetPosition(); lost > 0 {
 			return fmt.Sprintf("the database lost entries up to %d", lost)
 		}
 		return "from a backup of store " + e.GetRestored().GetFromStoreId()

@@ -2,103 +2,172 @@ package wire
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// travels says how actions of type A travel in entries, as messages of type M. Each kind
-// of action has a file of its own, with the conversion of what is asked for, too.
-type travels[A ledger.Action, M proto.Message] struct {
-	read  func(M) (A, error) // with what its decision has set, without a check of ranges
-	check func(A) error      // of ranges; the ledger's adjacency is not known
-	write func(A) M          // the inverse of read
+// Actions are converted by the tables of their kinds (ledger.ActionKind): nothing here knows a kind, but for
+// the charge, of which there are far more than of all others. A field is converted by the value of its type
+// (value.go).
+
+// ToAction converts an action that a request asks for, in a ledger with the adjacency adj: nothing in it is for
+// the daemon to say, and all is in range. Fields in errors are below path.
+func ToAction(path string, adj mechanism.Adjacency, m proto.Message) (ledger.Action, error) {
+	return readAction(context{request: true, asked: true, adjacency: adj}, path, m)
 }
 
-// form is travels of any types.
-type actionForm interface {
-	kind() string
-	readAny(m proto.Message) (ledger.Action, error)
-	checkAny(v ledger.Action) error
-	writeAny(v ledger.Action) proto.Message
+// To is ToAction of an action of type A.
+func To[A ledger.Action](path string, adj mechanism.Adjacency, m proto.Message) (A, error) {
+	v, err := ToAction(path, adj, m)
+	a, _ := v.(A)
+	return a, err
 }
 
-func (travels[A, M]) kind() string {
-	var v A
-	return v.Kind()
-}
-
-func (t travels[A, M]) readAny(m proto.Message) (ledger.Action, error) {
-	own, ok := m.(M)
-	if !ok {
-		return nil, Invalid(t.kind(), fmt.Sprintf("%T", m), fmt.Sprintf("%T", own))
+func readAction(c context, path string, m proto.Message) (ledger.Action, error) {
+	form, v, err := readUnchecked(c, path, m)
+	if err == nil {
+		err = form.check(c, path, v)
 	}
-	return t.read(own)
+	if err == nil && !m.ProtoReflect().IsValid() { // an action without any field would be taken for it
+		err = Absent(path, "what is asked for")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.Interface().(ledger.Action), nil
 }
 
-func (t travels[A, M]) checkAny(v ledger.Action) error         { return t.check(v.(A)) }
-func (t travels[A, M]) writeAny(v ledger.Action) proto.Message { return t.write(v.(A)) }
-
-// actionForms are those of all kinds of actions.
-var actionForms = func(list ...actionForm) map[string]actionForm {
-	forms := make(map[string]actionForm, len(list))
-	for _, f := range list {
-		forms[f.kind()] = f
+func readUnchecked(c context, path string, m proto.Message) (*message, reflect.Value, error) {
+	r := m.ProtoReflect()
+	form := actionsByMessage[r.Descriptor().FullName()]
+	if form == nil {
+		return nil, reflect.Value{}, Invalid(path, string(r.Descriptor().Name()), actionNames)
 	}
-	return forms
-}(chargeForm, closeForm, reserveForm, commitForm, releaseForm, expireForm, freeForm, refundForm, raiseForm,
-	restoredForm, reconcileForm, acknowledgeForm, proposeForm, withdrawForm, accessPolicyForm, adoptForm,
-	amendDatasetForm, togetherForm)
-
-// ReadAction converts the message of an entry's action of this kind, without a check of
-// ranges.
-func ReadAction(kind string, m proto.Message) (ledger.Action, error) {
-	f, ok := actionForms[kind]
-	if !ok {
-		return nil, Absent("action", actionKinds())
-	}
-	return f.readAny(m)
+	v := reflect.New(form.of).Elem()
+	return form, v, form.read(c, path, protoreflect.ValueOfMessage(r), v)
 }
 
-// CheckAction checks what an action says by itself. Its ledger's adjacency is not known: a
-// descriptor must be valid under one.
+// ReadAction converts the message of an entry's action, with what its decision has set, without a check of ranges.
+func ReadAction(m proto.Message) (ledger.Action, error) {
+	if m == nil {
+		return nil, Absent("action", actionNames)
+	}
+	_, v, err := readUnchecked(context{}, nameOf(m), m)
+	if err != nil {
+		return nil, err
+	}
+	return v.Interface().(ledger.Action), nil
+}
+
+// nameOf names the kind of action that has messages of m's type.
+func nameOf(m proto.Message) string {
+	if form := actionsByMessage[m.ProtoReflect().Descriptor().FullName()]; form != nil {
+		return form.kind
+	}
+	return "action"
+}
+
+// CheckAction checks what an entry's action says by itself. Its ledger's adjacency is not known: a descriptor must be
+// valid under one.
 func CheckAction(v ledger.Action) error {
 	if v == nil {
-		return Absent("action", actionKinds())
+		return Absent("action", actionNames)
 	}
-	return actionForms[v.Kind()].checkAny(v)
+	if charge, ok := v.(ledger.Charge); ok { // by hand, as it is on the way of every charge
+		if err := checkCharge(charge); err != nil {
+			return Under("charge", err)
+		}
+		return nil
+	}
+	return actionsByKind[v.Kind()].check(context{}, v.Kind(), reflect.ValueOf(v))
+}
+
+func checkCharge(v ledger.Charge) error {
+	if err := checkEventNumber("events", len(v.Events)); err != nil {
+		return err
+	}
+	for i, e := range v.Events {
+		if err := checkEvent(e); err != nil {
+			return InEvent("events", i, err)
+		}
+	}
+	return checkLabels("labels", v.Labels)
 }
 
 // FromAction is the inverse of ReadAction.
-func FromAction(v ledger.Action) proto.Message { return actionForms[v.Kind()].writeAny(v) }
-
-// actionKinds lists the kinds of actions.
-func actionKinds() string {
-	var kinds []string
-	for _, v := range ledger.Actions() {
-		kinds = append(kinds, v.Kind())
-	}
-	last := len(kinds) - 1
-	return strings.Join(kinds[:last], ", ") + " or " + kinds[last]
+func FromAction(v ledger.Action) proto.Message {
+	form := actionsByKind[v.Kind()]
+	m := form.message.New()
+	return form.write(reflect.ValueOf(v), protoreflect.ValueOfMessage(m)).Message().Interface()
 }
 
-// checkCharged checks what actions with events have in common.
-func checkCharged(field string, events []mechanism.Event, labels []ledger.Label) error {
-	if err := checkEventNumber("events", len(events)); err != nil {
-		return Under(field, err)
+// FromCharge is the inverse of ToAction.
+func FromCharge(v ledger.Charge) *pb.Charge { return FromAction(v).(*pb.Charge) }
+
+// AppendAsked appends the canonical encoding of what an action asks, of which digests are made: the name of its kind
+// and a byte of 0, which is in no name, then each field that is asked for, in the order of the table, with a fixed
+// width or its length before it. So different content never has the same encoding, and none begins another.
+func AppendAsked(b []byte, v ledger.Action) []byte {
+	if charge, ok := v.(ledger.Charge); ok { // by hand, as it is on the way of every charge
+		return appendLabels(AppendEvents(append(b, "charge\x00"...), charge.Events), charge.Labels)
 	}
-	for i, e := range events {
-		if err := checkEvent(e); err != nil {
-			return InEvent(field+".events", i, err)
+	return appendAsked(b, v)
+}
+
+func appendAsked(b []byte, v ledger.Action) []byte {
+	v = ledger.Asked(v)
+	b = append(append(b, v.Kind()...), 0)
+	return actionsByKind[v.Kind()].canonical(b, reflect.ValueOf(v))
+}
+
+// entryAction is the oneof of an entry's action in the API. Its fields have the names of the kinds of actions.
+var entryAction = (*pb.Entry)(nil).ProtoReflect().Descriptor().Oneofs().ByName("action")
+
+// The forms of all kinds of actions.
+var (
+	actionsByKind    = newActionForms()
+	actionsByMessage = func() map[protoreflect.FullName]*message {
+		all := map[protoreflect.FullName]*message{}
+		for _, form := range actionsByKind {
+			all[form.message.Descriptor().FullName()] = form
 		}
+		return all
+	}()
+	actionNames = alternativesOf(entryAction)
+)
+
+func newActionForms() map[string]*message {
+	all := map[string]*message{}
+	for _, k := range ledger.ActionKinds() {
+		fd := entryAction.Fields().ByName(protoreflect.Name(k.Name))
+		if fd == nil {
+			panic("wire: the API's Entry has no action " + k.Name)
+		}
+		all[k.Name] = newMessage(k.Type, (*pb.Entry)(nil).ProtoReflect().NewField(fd).Message().Type())
+		all[k.Name].kind = k.Name
 	}
-	if err := checkLabels("labels", labels); err != nil {
-		return Under(field, err)
+	return all
+}
+
+// alternativesOf lists the names of a oneof's fields: "refund, free or raise".
+func alternativesOf(of protoreflect.OneofDescriptor) string {
+	var names []string
+	for i := range of.Fields().Len() {
+		names = append(names, string(of.Fields().Get(i).Name()))
 	}
-	return nil
+	return orList(names)
+}
+
+func orList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // checkEvent checks an event that must be valid under one adjacency.
@@ -112,16 +181,20 @@ func checkEvent(e mechanism.Event) error {
 	return nil
 }
 
-func checkReservation(field string, position uint64) error {
-	if position == 0 {
-		return Absent(field, "the position of the entry that made it, ≥ 1")
-	}
-	return nil
-}
-
 func checkReason(field, reason string) error {
 	if reason == "" {
 		return Absent(field, "why, 1 to 1,024 bytes")
 	}
 	return checkText(field, reason, maxReason)
+}
+
+func checkEventNumber(field string, n int) error {
+	const allowed = "1 to 1,000 events"
+	switch {
+	case n == 0:
+		return Absent(field, allowed)
+	case n > MaxChargeEvents:
+		return Invalid(field, fmt.Sprintf("%d events", n), allowed)
+	}
+	return nil
 }

@@ -22,23 +22,23 @@ import (
 // What the API takes is what entries show, less what the daemon has found.
 func TestAmendmentsRoundTrip(t *testing.T) {
 	refund := ledger.Refund{Position: 16, Reason: "it never ran"}
-	if got, err := ToRefund(fromRefund(refund)); err != nil || !reflect.DeepEqual(got, refund) {
+	if got, err := To[ledger.Refund]("refund", 0, FromAction(refund).(*pb.Refund)); err != nil || !reflect.DeepEqual(got, refund) {
 		t.Errorf("%+v, %v; want %+v", got, err, refund)
 	}
 	for _, want := range []ledger.Raise{wiretest.RaisedFilter(), wiretest.RaisedPlan()} {
 		want.Resolution, want.Late = ledger.Resolution{}, false
-		r := fromRaise(want)
+		r := FromAction(want).(*pb.Raise)
 		if r.Plan != nil {
 			r.Plan.Adjacency = pb.Workload_REPLACE_ONE
 		}
-		if got, err := ToRaise(mechanism.ReplaceOne, r); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := To[ledger.Raise]("raise", mechanism.ReplaceOne, r); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 	}
 	many := &pb.Raise{Reason: "r",
 		Plan: &pb.Workload{Adjacency: pb.Workload_REPLACE_ONE,
 			Events: FromEvents([]mechanism.Event{{Mechanism: wiretest.EveryMechanism[0]}})}}
-	if got, err := ToRaise(mechanism.ReplaceOne, many); err != nil || got.Plan.Events[0].Count != 0 {
+	if got, err := To[ledger.Raise]("raise", mechanism.ReplaceOne, many); err != nil || got.Plan.Events[0].Count != 0 {
 		t.Errorf("as many as fit: %+v, %v", got, err)
 	}
 }
@@ -57,7 +57,7 @@ func TestAmendmentErrors(t *testing.T) {
 	} {
 		r := &pb.Refund{Position: 1, NothingReleased: true, Reason: "r"}
 		c.change(r)
-		_, err := ToRefund(r)
+		_, err := To[ledger.Refund]("refund", 0, r)
 		checkInvalid(t, err, c.field)
 	}
 	for _, c := range []struct {
@@ -72,20 +72,20 @@ func TestAmendmentErrors(t *testing.T) {
 		{"free", func(f *pb.Free) { f.ProtoReflect().SetUnknown(unknownField) }},
 	} {
 		f := &pb.Free{Reservation: 1, NothingReleased: true, Reason: "r"}
-		if v, err := ToFree(f); err != nil || v.Reservation != 1 || v.Reason != "r" || len(v.Events) > 0 {
+		if v, err := To[ledger.Free]("free", 0, f); err != nil || v.Reservation != 1 || v.Reason != "r" || len(v.Events) > 0 {
 			t.Errorf("ToFree: %+v, %v", v, err)
 		}
 		c.change(f)
-		_, err := ToFree(f)
+		_, err := To[ledger.Free]("free", 0, f)
 		var wrong *InvalidError
 		if !errors.As(err, &wrong) || wrong.Field != c.field {
 			t.Errorf("%s: %v", c.field, err)
 		}
 	}
-	if _, err := ToExpire(&pb.Expire{}); err == nil {
+	if _, err := To[ledger.Expire]("expire", 0, &pb.Expire{}); err == nil {
 		t.Error("an expiry of nothing was taken")
 	}
-	if _, err := ToRefund(nil); err == nil {
+	if _, err := To[ledger.Refund]("refund", 0, (*pb.Refund)(nil)); err == nil {
 		t.Error("no refund")
 	}
 	for _, c := range []struct {
@@ -106,17 +106,17 @@ func TestAmendmentErrors(t *testing.T) {
 		{"raise.reason", func(r *pb.Raise) { r.Reason = "" }},
 		{"raise", func(r *pb.Raise) { r.ProtoReflect().SetUnknown(unknownField) }},
 	} {
-		r := fromRaise(wiretest.RaisedPlan())
+		r := FromAction(ledger.Asked(wiretest.RaisedPlan())).(*pb.Raise)
 		r.Plan.Adjacency = pb.Workload_REPLACE_ONE
 		c.change(r)
-		_, err := ToRaise(mechanism.ReplaceOne, r)
+		_, err := To[ledger.Raise]("raise", mechanism.ReplaceOne, r)
 		checkInvalid(t, err, c.field)
 	}
-	laplace := fromRaise(ledger.Raise{Reason: "r",
+	laplace := FromAction(ledger.Raise{Reason: "r",
 		Plan: ledger.Workload{Events: []mechanism.Event{{Mechanism: mechanism.Gaussian{StandardDeviation: 1,
-			Sensitivity: -1}, Count: 1}}}})
+			Sensitivity: -1}, Count: 1}}}}).(*pb.Raise)
 	laplace.Plan.Adjacency = pb.Workload_ZERO_OUT
-	_, err := ToRaise(mechanism.ZeroOut, laplace)
+	_, err := To[ledger.Raise]("raise", mechanism.ZeroOut, laplace)
 	checkInvalid(t, err, "raise.plan.events[0].mechanism.gaussian.sensitivity")
 }
 
@@ -125,13 +125,13 @@ func TestReservationErrors(t *testing.T) {
 	reserve := func(change func(*pb.Reserve)) error {
 		r := &pb.Reserve{Events: FromEvents(wiretest.StepCharge.Events), LifetimeSeconds: 60}
 		change(r)
-		_, err := ToReserve(adj, r)
+		_, err := To[ledger.Reserve]("reserve", adj, r)
 		return err
 	}
 	commit := func(change func(*pb.Commit)) error {
 		c := &pb.Commit{Events: FromEvents(wiretest.StepCharge.Events), Reservation: 3}
 		change(c)
-		_, err := ToCommit(adj, c)
+		_, err := To[ledger.Commit]("commit", adj, c)
 		return err
 	}
 	for field, err := range map[string]error{
@@ -149,13 +149,13 @@ func TestReservationErrors(t *testing.T) {
 	if err := errors.Join(reserve(func(*pb.Reserve) {}), commit(func(*pb.Commit) {})); err != nil {
 		t.Error(err)
 	}
-	if v, err := ToRelease(&pb.Release{Reservation: 3, Reason: "r"}); err != nil ||
+	if v, err := To[ledger.Release]("release", 0, &pb.Release{Reservation: 3, Reason: "r"}); err != nil ||
 		v != (ledger.Release{Reservation: 3, Reason: "r"}) {
 		t.Errorf("%+v, %v", v, err)
 	}
-	_, err := ToRelease(&pb.Release{})
+	_, err := To[ledger.Release]("release", 0, &pb.Release{})
 	checkInvalid(t, err, "release.reservation")
-	_, err = ToRelease(&pb.Release{Reservation: 1, Reason: strings.Repeat("r", 1025)})
+	_, err = To[ledger.Release]("release", 0, &pb.Release{Reservation: 1, Reason: strings.Repeat("r", 1025)})
 	checkInvalid(t, err, "release.reason")
 }
 

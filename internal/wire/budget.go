@@ -27,14 +27,8 @@ func toPolicy(s *pb.LedgerSpec, spec *ledger.Spec) (err error) {
 	if spec.ExpectedRun, err = toPlan("expected_run", spec.Adjacency, s.GetExpectedRun()); err != nil {
 		return err
 	}
-	for i, b := range s.GetBudgets() {
-		budget, err := ToBudget(b)
-		if err != nil {
-			return Under(fmt.Sprintf("budgets[%d]", i), err)
-		}
-		spec.Budgets = append(spec.Budgets, budget)
-	}
-	return nil
+	spec.Budgets, err = budgetForm.ReadAll("budgets", s.GetBudgets())
+	return err
 }
 
 func fromPolicy(p ledger.Policy) pb.LedgerSpec_Policy {
@@ -79,88 +73,21 @@ func fromPlan(adj mechanism.Adjacency, w ledger.Workload) *pb.Workload {
 	return &pb.Workload{Name: w.Name, Adjacency: FromAdjacency(adj), Events: FromEvents(w.Events)}
 }
 
-var guards = map[pb.Budget_Guard]accountant.Guard{
-	pb.Budget_GUARD_UNSPECIFIED: accountant.GuardNone,
-	pb.Budget_BASIC:             accountant.GuardBasic,
-	pb.Budget_ZCDP:              accountant.GuardZCDP,
-	pb.Budget_APPROXIMATE_ZCDP:  accountant.GuardApproximateZCDP,
-	pb.Budget_GDP:               accountant.GuardGDP,
-	pb.Budget_RDP:               accountant.GuardRDP,
-}
+var budgetForm = FormOf[accountant.Budget, *pb.Budget]()
 
 // ToBudget converts a budget. A number that is given must not be 0, which stands
 // for one that is not.
-func ToBudget(b *pb.Budget) (budget accountant.Budget, err error) {
-	if err := Known("budget", b); err != nil {
-		return budget, err
-	}
-	guard, ok := guards[b.GetGuard()]
-	if !ok {
-		return budget, Invalid("guard", b.GetGuard().String(), "BASIC, ZCDP, APPROXIMATE_ZCDP, GDP or RDP")
-	}
-	budget.Guard = guard
-	for _, n := range []struct {
-		field   string
-		from    *float64
-		to      *float64
-		allowed string
-	}{
-		{"epsilon", b.Epsilon, &budget.Epsilon, "a finite number > 0"},
-		{"delta", b.Delta, &budget.Delta, "a number in (0, 1)"},
-		{"rho", b.Rho, &budget.Rho, "a finite number > 0"}, {"mu", b.Mu, &budget.Mu, "a finite number > 0"},
-		{"order", b.Order, &budget.Order, "a finite number > 1"},
-	} {
-		if n.from == nil {
-			continue
-		}
-		if *n.from == 0 {
-			return budget, Invalid(n.field, "0", n.allowed)
-		}
-		*n.to = *n.from
-	}
-	return budget, nil
-}
-
-func fromBudgets(budgets []accountant.Budget) (out []*pb.Budget) {
-	for _, b := range budgets {
-		out = append(out, FromBudget(b))
-	}
-	return out
-}
+func ToBudget(b *pb.Budget) (accountant.Budget, error) { return budgetForm.Read("", b) }
 
 // FromBudget is the inverse of ToBudget.
-func FromBudget(b accountant.Budget) *pb.Budget {
-	given := func(v float64) *float64 {
-		if v == 0 {
-			return nil
-		}
-		return &v
-	}
-	return &pb.Budget{
-		Guard: FromGuard(b.Guard), Epsilon: given(b.Epsilon), Delta: given(b.Delta),
-		Rho: given(b.Rho), Mu: given(b.Mu), Order: given(b.Order),
-	}
-}
-
-// FromGuard is the inverse of ToGuard.
-func FromGuard(g accountant.Guard) pb.Budget_Guard {
-	for wire, guard := range guards {
-		if guard == g {
-			return wire
-		}
-	}
-	return pb.Budget_GUARD_UNSPECIFIED
-}
+func FromBudget(b accountant.Budget) *pb.Budget { return budgetForm.Write(b) }
 
 // checkPolicy checks what CheckPolicy does, with the fields in the API's path.
 func checkPolicy(s ledger.Spec) error {
 	for _, w := range []struct {
 		field  string
 		events []mechanism.Event
-	}{{"plan.events", s.Plan.Events}, {"expected_run.events", s.ExpectedRun.Events}} {
-		if len(w.events) == 1 && w.events[0].Count == 0 && w.field == "plan.events" { // as many as fit
-			w.events = []mechanism.Event{{Mechanism: w.events[0].Mechanism, Count: 1}}
-		}
+	}{{"plan.events", s.Plan.AsCharged()}, {"expected_run.events", s.ExpectedRun.Events}} {
 		if err := checkEvents(s.Adjacency, w.field, w.events); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func readInFull(b []byte, adj mechanism.Adjacency) (uint64, ledger.Charge, bool)
 	if proto.Unmarshal(b, &m) != nil || RejectUnknown(&m) != nil || m.GetCharge() == nil {
 		return 0, ledger.Charge{}, false
 	}
-	c, err := ToCharge(adj, m.GetCharge().GetCharge())
+	c, err := To[ledger.Charge]("charge", adj, m.GetCharge().GetCharge())
 	return m.GetCharge().GetSequence(), c, err == nil
 }
 

@@ -2,13 +2,11 @@ package wire
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -54,15 +52,14 @@ func toDataset(s *pb.DatasetSpec) (ledger.Spec, error) {
 		Name: name, Adjacency: adj, PrivacyUnit: s.GetPrivacyUnit(), DatasetID: s.GetId(),
 		DatasetVersion: s.GetVersion(), Labels: labels, Policy: ledger.Filtered,
 		Dataset: &ledger.Dataset{Title: s.GetTitle(), Owners: s.GetOwners(), MaxRecords: s.GetMaxRecordsPerUnit(),
-			EnforcedBy: s.GetBoundEnforcedBy(), Caps: toCaps(s.GetCaps()),
-			DerivedFrom: toReferences(s.GetDerivedFrom()), Independence: s.GetIndependence()},
+			EnforcedBy: s.GetBoundEnforcedBy(), Caps: capsForm.Plain(s.GetCaps()),
+			Independence: s.GetIndependence()},
 	}
-	for i, b := range s.GetBudgets() {
-		budget, err := ToBudget(b)
-		if err != nil {
-			return ledger.Spec{}, Under(fmt.Sprintf("budgets[%d]", i), err)
-		}
-		spec.Budgets = append(spec.Budgets, budget)
+	if spec.Dataset.DerivedFrom, err = referenceForm.ReadAll("derived_from", s.GetDerivedFrom()); err != nil {
+		return ledger.Spec{}, err
+	}
+	if spec.Budgets, err = budgetForm.ReadAll("budgets", s.GetBudgets()); err != nil {
+		return ledger.Spec{}, err
 	}
 	if len(spec.Budgets) == 0 {
 		if len(spec.Dataset.DerivedFrom) == 0 {
@@ -123,73 +120,23 @@ func CheckDataset(s ledger.Spec) error {
 			return err
 		}
 	}
-	if err := checkReferences("derived_from", d.DerivedFrom); err != nil {
-		return err
+	for i, r := range d.DerivedFrom {
+		if err := referenceForm.Check(at("derived_from", i), r); err != nil {
+			return err
+		}
 	}
-	if err := checkCaps("caps", d.Caps); err != nil {
+	if err := capsForm.Check("caps", d.Caps); err != nil {
 		return err
 	}
 	return checkSpec(s)
 }
 
-func toCaps(c *pb.DatasetCaps) ledger.Caps {
-	return ledger.Caps{Charge: c.GetCharge(), Ledger: c.GetLedger()}
-}
-
-// FromCaps is nil where there are none.
-func FromCaps(c ledger.Caps) *pb.DatasetCaps {
-	if c == (ledger.Caps{}) {
-		return nil
-	}
-	return &pb.DatasetCaps{Charge: c.Charge, Ledger: c.Ledger}
-}
-
-func checkCaps(field string, c ledger.Caps) error {
-	for _, f := range []struct {
-		name  string
-		value float64
-	}{{"charge", c.Charge}, {"ledger", c.Ledger}} {
-		if !(f.value >= 0 && f.value <= 1) || math.Signbit(f.value) {
-			return Invalid(field+"."+f.name, fmt.Sprint(f.value), "a share of the budget in (0, 1], or 0 for no bound")
-		}
-	}
-	return nil
-}
-
-func toReferences(list []*pb.DatasetReference) (out []ledger.DatasetReference) {
-	for _, r := range list {
-		out = append(out, ledger.DatasetReference{ID: r.GetId(), Version: r.GetVersion()})
-	}
-	return out
-}
-
-// FromReferences is the inverse of what reads them.
-func FromReferences(list []ledger.DatasetReference) (out []*pb.DatasetReference) {
-	for _, r := range list {
-		out = append(out, &pb.DatasetReference{Id: r.ID, Version: r.Version})
-	}
-	return out
-}
-
-func checkReferences(field string, list []ledger.DatasetReference) error {
-	for i, r := range list {
-		at := fmt.Sprintf("%s[%d]", field, i)
-		if _, err := DatasetName(at+".id", r.ID); err != nil {
-			return err
-		}
-		if err := checkText(at+".version", r.Version, maxText); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ToStoredDataset makes the domain's value of what a record keeps beside a spec.
-func ToStoredDataset(title string, owners []string, records uint64, enforcedBy string, caps *pb.DatasetCaps,
-	from []*pb.DatasetReference, budgetOf, independence string) *ledger.Dataset {
-	return &ledger.Dataset{Title: title, Owners: owners, MaxRecords: records, EnforcedBy: enforcedBy,
-		Caps: toCaps(caps), DerivedFrom: toReferences(from), BudgetOf: budgetOf, Independence: independence}
-}
+// The parts of a dataset, by their tables.
+var (
+	capsForm      = FormOf[ledger.Caps, *pb.DatasetCaps]()
+	referenceForm = FormOf[ledger.DatasetReference, *pb.DatasetReference]()
+	versionForm   = FormOf[ledger.DatasetVersion, *pb.DatasetVersion]()
+)
 
 // FromDataset makes the API's view of a dataset's committed state.
 func FromDataset(s ledger.Summary, d ledger.DatasetStanding) *pb.Dataset {
@@ -198,13 +145,13 @@ func FromDataset(s ledger.Summary, d ledger.DatasetStanding) *pb.Dataset {
 		Spec: &pb.DatasetSpec{
 			Id: g.Spec.DatasetID, Version: g.Spec.DatasetVersion, Title: d.Title, Owners: d.Owners,
 			Adjacency: FromAdjacency(g.Spec.Adjacency), PrivacyUnit: g.Spec.PrivacyUnit,
-			MaxRecordsPerUnit: d.MaxRecords, BoundEnforcedBy: d.EnforcedBy, Budgets: fromBudgets(g.Spec.Budgets),
-			Caps: FromCaps(d.Caps), Labels: fromLabels(d.Labels), DerivedFrom: FromReferences(d.DerivedFrom),
+			MaxRecordsPerUnit: d.MaxRecords, BoundEnforcedBy: d.EnforcedBy, Budgets: budgetForm.WriteAll(g.Spec.Budgets),
+			Caps: capsForm.Given(d.Caps), Labels: fromLabels(d.Labels), DerivedFrom: referenceForm.WriteAll(d.DerivedFrom),
 			Independence: d.Independence,
 		},
 		Name: g.Spec.Name, BudgetOf: d.BudgetOf, CreateTime: timestamppb.New(g.Time), Principal: g.Principal,
 		Position: s.Head.Position, HeadHash: s.Head.Hash[:], Closed: s.Closed, NeedsReconciling: s.Unreconciled,
-		NeedsConfirming: d.Waits(), Confirmation: fromApproval(d.Confirmation.Approval),
+		NeedsConfirming: d.Waits(), Confirmation: ApprovalForm.Given(d.Confirmation.Approval),
 		ConfirmedBy: d.Confirmation.By,
 	}
 }
@@ -217,48 +164,11 @@ func FromDatasetView(v ledger.View) *pb.Dataset {
 	if len(v.Budgets) > 0 {
 		out.Spec.Budgets = nil
 		for _, b := range v.Budgets {
-			out.Spec.Budgets = append(out.Spec.Budgets, fromBudgets([]accountant.Budget{b.Budget})...)
+			out.Spec.Budgets = append(out.Spec.Budgets, FromBudget(b.Budget))
 		}
 	}
-	for _, version := range v.Dataset.Versions {
-		out.Versions = append(out.Versions, fromVersion(version))
-	}
+	out.Versions = versionForm.WriteAll(v.Dataset.Versions)
 	return out
-}
-
-func toVersion(v *pb.DatasetVersion) ledger.DatasetVersion {
-	return ledger.DatasetVersion{Of: toReferences([]*pb.DatasetReference{v.GetOf()})[0],
-		DerivedFrom: toReferences(v.GetDerivedFrom())}
-}
-
-func fromVersion(v ledger.DatasetVersion) *pb.DatasetVersion {
-	return &pb.DatasetVersion{Of: FromReferences([]ledger.DatasetReference{v.Of})[0],
-		DerivedFrom: FromReferences(v.DerivedFrom)}
-}
-
-var adoptForm = travels[ledger.Adopt, *pb.Adopt]{toAdopt, checkAdopt, fromAdopt}
-
-func toAdopt(m *pb.Adopt) (ledger.Adopt, error) {
-	if err := Known("adopt", m); err != nil {
-		return ledger.Adopt{}, err
-	}
-	return ledger.Adopt{Dataset: m.GetDataset(), Ledgers: m.GetLedgers(), Charged: m.GetCharged(),
-		Independent: m.GetIndependentOfOutputs(), Reason: m.GetReason()}, nil
-}
-
-func checkAdopt(v ledger.Adopt) error {
-	if v.Dataset != "" && !ledger.IsDataset(v.Dataset) {
-		return Invalid("adopt.dataset", Quote(v.Dataset), "the name of a dataset's record")
-	}
-	if err := checkText("adopt.dataset", v.Dataset, maxName); err != nil {
-		return err
-	}
-	return checkText("adopt.reason", v.Reason, maxReason)
-}
-
-func fromAdopt(v ledger.Adopt) *pb.Adopt {
-	return &pb.Adopt{Dataset: v.Dataset, Ledgers: v.Ledgers, Charged: v.Charged, IndependentOfOutputs: v.Independent,
-		Reason: v.Reason}
 }
 
 // MaxDatasetLedgers bounds the ledgers of a dataset's statement, so that it stays below the

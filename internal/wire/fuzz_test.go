@@ -33,7 +33,7 @@ func FuzzReport(f *testing.F) {
 			return
 		}
 		adj := mechanism.Adjacency(adjacency)
-		charge, err := ToCharge(adj, r.Charge)
+		charge, err := To[ledger.Charge]("charge", adj, r.Charge)
 		if err == nil {
 			err = errors.Join(RejectUnknown(&r), CheckLedgerName("ledger", r.Ledger))
 		}
@@ -56,7 +56,7 @@ func FuzzReport(f *testing.F) {
 				t.Fatalf("%v passed, but %v", e, err)
 			}
 		}
-		if back, err := ToCharge(adj, FromCharge(charge)); err != nil || !reflect.DeepEqual(back, charge) {
+		if back, err := To[ledger.Charge]("charge", adj, FromCharge(charge)); err != nil || !reflect.DeepEqual(back, charge) {
 			t.Fatalf("%+v came back as %+v, %v", charge, back, err)
 		}
 		if err := CheckAction(charge); err != nil {

@@ -111,7 +111,7 @@ func FromSpec(s ledger.Spec) *pb.LedgerSpec {
 		Name: s.Name, Adjacency: FromAdjacency(s.Adjacency), PrivacyUnit: s.PrivacyUnit,
 		DatasetId: s.DatasetID, DatasetVersion: s.DatasetVersion,
 		Owner: s.Owner, Labels: fromLabels(s.Labels), Policy: fromPolicy(s.Policy),
-		Plan: fromPlan(s.Adjacency, s.Plan), Budgets: fromBudgets(s.Budgets),
+		Plan: fromPlan(s.Adjacency, s.Plan), Budgets: budgetForm.WriteAll(s.Budgets),
 		ExpectedRun: fromPlan(s.Adjacency, s.ExpectedRun),
 		Parent:      s.Parent, OverAllOnly: s.OverAllOnly,
 	}

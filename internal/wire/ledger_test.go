@@ -22,7 +22,7 @@ func TestChargeRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := ledger.Charge{Events: wiretest.Events(1, 5).Draw(t, "events"),
 			Labels: wiretest.Labels().Draw(t, "labels")}
-		got, err := ToCharge(mechanism.ReplaceOne, FromCharge(want))
+		got, err := To[ledger.Charge]("charge", mechanism.ReplaceOne, FromCharge(want))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v came back as %v, %v", want, got, err)
 		}
@@ -118,14 +118,14 @@ func TestChargeErrors(t *testing.T) {
 		{"label not UTF-8", with(func(c *pb.Charge) { c.Labels = map[string]string{"k": "\xff"} }), "charge.labels.k"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ToCharge(mechanism.AddOrRemoveOne, c.charge)
+			got, err := To[ledger.Charge]("charge", mechanism.AddOrRemoveOne, c.charge)
 			e := checkInvalid(t, err, c.field)
 			if len(got.Events) > 0 || len(e.Error()) > 400 {
 				t.Errorf("returned %v and a message of %d bytes", got, len(e.Error()))
 			}
 		})
 	}
-	if _, err := ToCharge(mechanism.AddOrRemoveOne, &pb.Charge{Events: gaussianEvents(1000)}); err != nil {
+	if _, err := To[ledger.Charge]("charge", mechanism.AddOrRemoveOne, &pb.Charge{Events: gaussianEvents(1000)}); err != nil {
 		t.Errorf("1000 events: %v", err)
 	}
 }
@@ -133,13 +133,13 @@ func TestChargeErrors(t *testing.T) {
 func TestDomainErrorsAreWrapped(t *testing.T) {
 	c := &pb.Charge{Events: gaussianEvents(1)}
 	c.Events[0].Mechanism = FromMechanism(mechanism.RandomizedResponse{Epsilon: 1})
-	_, err := ToCharge(mechanism.AddOrRemoveOne, c)
+	_, err := To[ledger.Charge]("charge", mechanism.AddOrRemoveOne, c)
 	var adjacency *mechanism.AdjacencyError
 	if !errors.As(err, &adjacency) || !strings.Contains(err.Error(), adjacency.Hint) {
 		t.Errorf("error %v does not wrap an AdjacencyError with its hint", err)
 	}
 	c.Events[0].Mechanism = FromMechanism(mechanism.PureDP{Epsilon: -1})
-	_, err = ToCharge(mechanism.AddOrRemoveOne, c)
+	_, err = To[ledger.Charge]("charge", mechanism.AddOrRemoveOne, c)
 	var parameter *mechanism.ParameterError
 	if !errors.As(err, &parameter) {
 		t.Errorf("error %v does not wrap a ParameterError", err)
@@ -239,7 +239,7 @@ func TestViews(t *testing.T) {
 	}
 	for _, raw := range []bool{false, true} {
 		p := FromRecord(record, raw)
-		charge, err := ToCharge(mechanism.AddOrRemoveOne, p.GetCharge())
+		charge, err := To[ledger.Charge]("charge", mechanism.AddOrRemoveOne, p.GetCharge())
 		if err != nil || !reflect.DeepEqual(charge, wiretest.StepCharge) ||
 			(string(p.Raw) == "raw") != raw || p.Hash[0] != 2 ||
 			p.Position != 17 || p.Sequence != 17 || p.Writer != wiretest.UUID || p.Principal != wiretest.Principal ||
@@ -257,7 +257,7 @@ func BenchmarkToCharge(b *testing.B) {
 	c := FromCharge(wiretest.StepCharge)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ToCharge(mechanism.AddOrRemoveOne, c); err != nil {
+		if _, err := To[ledger.Charge]("charge", mechanism.AddOrRemoveOne, c); err != nil {
 			b.Fatal(err)
 		}
 	}

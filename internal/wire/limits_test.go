@@ -95,11 +95,11 @@ func TestSequence(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	long := strings.Repeat("r", 1024)
-	if c, err := ToClose(long); err != nil || c.Reason != long {
+	if c, err := To[ledger.Close]("", 0, &pb.Close{Reason: long}); err != nil || c.Reason != long {
 		t.Errorf("ToClose of 1024 bytes: %v", err)
 	}
 	for _, reason := range []string{long + "r", "\xff"} {
-		_, err := ToClose(reason)
+		_, err := To[ledger.Close]("", 0, &pb.Close{Reason: reason})
 		if e := checkInvalid(t, err, "reason"); len(e.Error()) > 200 {
 			t.Errorf("a message of %d bytes", len(e.Error()))
 		}

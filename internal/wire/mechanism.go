@@ -117,36 +117,22 @@ func FromMechanism(m mechanism.Mechanism) *pb.Mechanism {
 	return out
 }
 
-// later marks the tag of a descriptor that has the parameter which its kind gained later.
-// Kinds have numbers below it.
-const later = 128
+// mostKinds bounds the numbers of kinds, which are a byte of the encoding.
+const mostKinds = 256
 
 // appendMechanism appends the canonical encoding of a descriptor: its kind's number, then
 // every parameter in the order of the table, with a fixed width or its length before it, 0 for
-// what is not given. A parameter that its kind gained later is left out where it is not given,
-// so that the encoding is what it was before there was one; where it is given, the number is
-// marked.
+// what is not given.
 func appendMechanism(b []byte, m mechanism.Mechanism) []byte {
 	k := mechanism.KindOf(m)
 	if k == nil {
 		panic(fmt.Sprintf("wire: no canonical encoding of %T", m)) // the kinds are those of package mechanism
 	}
-	tag := len(b)
 	b = append(b, byte(k.Number))
 	d := reflect.ValueOf(m)
 	for i := range k.Parameters {
 		p := &k.Parameters[i]
-		v := p.Of(d)
-		if p.Later {
-			if v.IsZero() {
-				continue
-			}
-			b[tag] |= later
-			if v.Kind() == reflect.Bool { // the mark says it
-				continue
-			}
-		}
-		b = formOf(p).canonical(b, v)
+		b = formOf(p).canonical(b, p.Of(d))
 	}
 	return b
 }
@@ -171,7 +157,7 @@ func AppendRecorded(b []byte, m mechanism.Mechanism) []byte {
 
 // byNumber holds the parameters of each kind in the order of their numbers, as package proto
 // writes them, at the kind's number.
-var byNumber = func() (all [later][]*table.Parameter) {
+var byNumber = func() (all [mostKinds][]*table.Parameter) {
 	for _, k := range mechanism.Kinds() {
 		for i := range k.Parameters {
 			all[k.Number] = append(all[k.Number], &k.Parameters[i])

@@ -29,7 +29,7 @@ func same(b []byte, adj mechanism.Adjacency, r *Report, got ledger.Charge) bool 
 	if proto.Unmarshal(b, &m) != nil || CheckSize(&m) != nil || RejectUnknown(&m) != nil {
 		return false
 	}
-	want, err := ToCharge(adj, m.GetCharge())
+	want, err := To[ledger.Charge]("charge", adj, m.GetCharge())
 	return err == nil && reflect.DeepEqual(got, want) && r.GetLedger() == m.GetLedger() &&
 		r.GetWriter() == m.GetWriter() &&
 		r.GetSequence() == m.GetSequence() && r.GetCheckOnly() == m.GetCheckOnly()
@@ -51,7 +51,7 @@ func TestReadReport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = ToCharge(adj, FromCharge(charge))
+		_, err = To[ledger.Charge]("charge", adj, FromCharge(charge))
 		r := NewCharges(adj)
 		for range 2 {
 			message := append([]byte(nil), b...)

@@ -18,7 +18,7 @@ func TestReconcileRoundTrip(t *testing.T) {
 		{Events: wiretest.StepCharge.Events, Contribution: ledger.OverAll},
 		{Events: wiretest.StepCharge.Events, Contribution: ledger.RowsDrawnInEach},
 		{AcceptLoss: true, Reason: "r"}} {
-		if got, err := ToReconcile(mechanism.AddOrRemoveOne, fromReconcile(want)); err != nil ||
+		if got, err := To[ledger.Reconcile]("reconcile", mechanism.AddOrRemoveOne, FromAction(want).(*pb.Reconcile)); err != nil ||
 			!reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
@@ -59,13 +59,13 @@ func TestReconcileErrors(t *testing.T) {
 		{"reconcile.contribution", func(r *pb.Reconcile) { r.Contribution = pb.SetPart_IN_EACH }}, // of a sample
 		{"reconcile.contribution", func(r *pb.Reconcile) { r.Events = nil }},
 	} {
-		r := fromReconcile(ledger.Reconcile{Events: wiretest.StepCharge.Events, Contribution: ledger.OverAll,
-			Reason: "r"})
+		r := FromAction(ledger.Reconcile{Events: wiretest.StepCharge.Events, Contribution: ledger.OverAll,
+			Reason: "r"}).(*pb.Reconcile)
 		c.change(r)
-		_, err := ToReconcile(mechanism.AddOrRemoveOne, r)
+		_, err := To[ledger.Reconcile]("reconcile", mechanism.AddOrRemoveOne, r)
 		checkInvalid(t, err, c.field)
 	}
-	if _, err := ToReconcile(mechanism.AddOrRemoveOne, nil); err == nil {
+	if _, err := To[ledger.Reconcile]("reconcile", mechanism.AddOrRemoveOne, (*pb.Reconcile)(nil)); err == nil {
 		t.Error("no reconcile")
 	}
 }

@@ -3,8 +3,6 @@ package wire
 import (
 	"strings"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -20,12 +18,6 @@ func CheckSpec(s ledger.Spec) error {
 		return Invalid("adjacency", s.Adjacency.String(), "ADD_OR_REMOVE_ONE, REPLACE_ONE or ZERO_OUT")
 	}
 	return checkLabels("labels", s.Labels)
-}
-
-// ToGuard converts a guard; false if it is unknown.
-func ToGuard(g pb.Budget_Guard) (accountant.Guard, bool) {
-	guard, ok := guards[g]
-	return guard, ok
 }
 
 // Unknown reports whether the error is that a message has a field which this version does

@@ -3,94 +3,10 @@ package wire
 import (
 	"fmt"
 
-	"google.golang.org/protobuf/reflect/protoreflect"
-
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
-
-var togetherForm = travels[ledger.Together, *pb.Together]{toTogether, checkTogether, fromTogether}
-
-// joint are the forms of what can be done in several ledgers at once, by the names of their fields.
-var joint = map[protoreflect.Name]actionForm{"charge": chargeForm, "reserve": reserveForm, "commit": commitForm,
-	"release": releaseForm}
-
-// doneTogether is the oneof of what was done.
-var doneTogether = (*pb.Together)(nil).ProtoReflect().Descriptor().Oneofs().ByName("action")
-
-// toTogether converts a journal's entry without a check of ranges.
-func toTogether(m *pb.Together) (v ledger.Together, err error) {
-	if err := Known("together", m); err != nil {
-		return v, err
-	}
-	v.Members = make([]ledger.Member, 0, len(m.GetMembers()))
-	for i, member := range m.GetMembers() {
-		if Known("", member) != nil {
-			return v, Known(fmt.Sprintf("together.members[%d]", i), member)
-		}
-		v.Members = append(v.Members, ledger.Member{Ledger: member.GetLedger(), Position: member.GetPosition(),
-			Reservation: member.GetReservation()})
-	}
-	if r := m.GetRange(); r != nil {
-		if err := Known("together.range", r); err != nil {
-			return v, err
-		}
-		v.Range = ToRange(r)
-	}
-	v.Journal = m.GetJournal()
-	if v.Contribution, err = ToContribution("together.contribution", m.GetContribution()); err != nil {
-		return v, err
-	}
-	fd := m.ProtoReflect().WhichOneof(doneTogether)
-	if fd == nil {
-		return v, Absent("together.action", "charge, reserve, commit or release")
-	}
-	v.Action, err = joint[fd.Name()].readAny(m.ProtoReflect().Get(fd).Message().Interface())
-	return v, err
-}
-
-func checkTogether(v ledger.Together) error {
-	if n := len(v.Members); n == 0 || n > ledger.MaxMembers {
-		return Invalid("together.members", fmt.Sprintf("%d ledgers", n), fmt.Sprintf("1 to %d", ledger.MaxMembers))
-	}
-	for i, m := range v.Members {
-		if err := CheckMember("ledger", m.Ledger); err != nil {
-			return Under(fmt.Sprintf("together.members[%d]", i), err)
-		}
-	}
-	if v.Range != nil {
-		if err := CheckRange("together.range", *v.Range); err != nil {
-			return err
-		}
-	}
-	if !v.Contribution.Valid() {
-		return Invalid("together.contribution", fmt.Sprint(v.Contribution), "one that is known")
-	}
-	if v.Action == nil || joint[protoreflect.Name(v.Action.Kind())] == nil {
-		return Absent("together.action", "charge, reserve, commit or release")
-	}
-	if err := joint[protoreflect.Name(v.Action.Kind())].checkAny(v.Action); err != nil {
-		return Under("together", err)
-	}
-	return nil
-}
-
-func fromTogether(v ledger.Together) *pb.Together {
-	m := &pb.Together{Journal: v.Journal, Contribution: pb.SetPart_Contribution(v.Contribution),
-		Members: make([]*pb.Together_Member, 0, len(v.Members))}
-	for _, member := range v.Members {
-		m.Members = append(m.Members, &pb.Together_Member{Ledger: member.Ledger, Position: member.Position,
-			Reservation: member.Reservation})
-	}
-	if r := v.Range; r != nil {
-		m.Range = &pb.LedgerRange{Prefix: r.Prefix, First: r.First, Last: r.Last}
-	}
-	name := protoreflect.Name(v.Action.Kind())
-	m.ProtoReflect().Set(doneTogether.Fields().ByName(name),
-		protoreflect.ValueOfMessage(joint[name].writeAny(v.Action).ProtoReflect()))
-	return m
-}
 
 // CheckMember accepts the name of a ledger that can be charged together with others: not a dataset's
 // record, and not the daemon's own.
@@ -151,16 +67,6 @@ const ContributionAllowed = "OVER_ALL if the sensitivity bounds what a person's 
 	"in n of them counts as a group of n; on samples ROWS_DRAWN_IN_EACH or PEOPLE_DRAWN_IN_EACH says what is drawn)"
 
 // CheckContribution refuses a contribution in each ledger that does not say what is drawn.
-func CheckContribution(field string, c ledger.Contribution, events []mechanism.Event) error {
-	if c != ledger.InEach {
-		return nil
-	}
-	for _, e := range events {
-		if mechanism.Drawn(e.Mechanism) {
-			return Invalid(field, "IN_EACH of "+e.Mechanism.String(), "ROWS_DRAWN_IN_EACH if the rows that a person "+
-				"has in each ledger are drawn apart, PEOPLE_DRAWN_IN_EACH if a person's rows in all ledgers are drawn "+
-				"together, or OVER_ALL: a person in several ledgers loses different amounts")
-		}
-	}
-	return nil
+func CheckContribution(c ledger.Contribution, events []mechanism.Event) error {
+	return FromDomain(c.Check(events))
 }

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -41,7 +40,7 @@ func FromViewAfter(v ledger.View, from uint64) *pb.Ledger {
 func FromBalances(v ledger.View) *pb.Ledger {
 	out := FromSummary(v.Summary)
 	for _, b := range v.Budgets {
-		line := &pb.BudgetBalance{Budget: fromBudgets([]accountant.Budget{b.Budget})[0], Value: fromAmount(b.Value)}
+		line := &pb.BudgetBalance{Budget: FromBudget(b.Budget), Value: fromAmount(b.Value)}
 		if b.Delta != (budget.Amount{}) {
 			line.Delta = fromAmount(b.Delta)
 		}
@@ -98,14 +97,14 @@ func FromRecord(r ledger.Record, raw bool) *pb.Entry {
 		Principal: r.Entry.Writer.Principal, Time: timestamppb.New(r.Entry.Time), Hash: r.Hash[:],
 		Set: fromSetPart(r.Entry.Set),
 	}
+	if a := r.Entry.Approval; a != nil {
+		e.Approval = ApprovalForm.Write(*a)
+	}
 	action := FromAction(r.Entry.Action).ProtoReflect()
-	e.ProtoReflect().Set(shownAction.Fields().ByName(protoreflect.Name(r.Entry.Action.Kind())),
+	e.ProtoReflect().Set(entryAction.Fields().ByName(protoreflect.Name(r.Entry.Action.Kind())),
 		protoreflect.ValueOfMessage(action))
 	if raw {
 		e.Raw = r.Raw
 	}
 	return e
 }
-
-// shownAction is the oneof of an entry's action in the API.
-var shownAction = (*pb.Entry)(nil).ProtoReflect().Descriptor().Oneofs().ByName("action")

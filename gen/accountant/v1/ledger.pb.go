@@ -1302,7 +1302,9 @@ type Entry struct {
 	// The stored bytes, an accountant.record.v1.Entry; only where asked for.
 	Raw []byte `protobuf:"bytes,9,opt,name=raw,proto3" json:"raw,omitempty"`
 	// Which other ledgers took part; absent if the ledger was charged alone.
-	Set           *SetPart `protobuf:"bytes,31,opt,name=set,proto3" json:"set,omitempty"`
+	Set *SetPart `protobuf:"bytes,31,opt,name=set,proto3" json:"set,omitempty"`
+	// By whose proposal and approval it was done; absent where one person did it.
+	Approval      *Approval `protobuf:"bytes,32,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1558,6 +1560,13 @@ func (x *Entry) GetRaw() []byte {
 func (x *Entry) GetSet() *SetPart {
 	if x != nil {
 		return x.Set
+	}
+	return nil
+}
+
+func (x *Entry) GetApproval() *Approval {
+	if x != nil {
+		return x.Approval
 	}
 	return nil
 }
@@ -2292,9 +2301,7 @@ type Free struct {
 	// Why; 1 to 1,024 bytes. Required.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What is given back; only in entries.
-	Events []*Event `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	// By whose proposal and approval; absent where one person did it. Only in entries.
-	Approval      *Approval `protobuf:"bytes,5,opt,name=approval,proto3" json:"approval,omitempty"`
+	Events        []*Event `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2357,13 +2364,6 @@ func (x *Free) GetEvents() []*Event {
 	return nil
 }
 
-func (x *Free) GetApproval() *Approval {
-	if x != nil {
-		return x.Approval
-	}
-	return nil
-}
-
 // Expire charges what is left of a reservation. The daemon writes it once its time is
 // over, and for its owner before that; until then commits and a release are in time.
 type Expire struct {
@@ -2422,9 +2422,7 @@ type Refund struct {
 	// Why; 1 to 1,024 bytes. Required.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What is given back; only in entries.
-	Events []*Event `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	// By whose proposal and approval; absent where one person did it. Only in entries.
-	Approval      *Approval `protobuf:"bytes,5,opt,name=approval,proto3" json:"approval,omitempty"`
+	Events        []*Event `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2487,13 +2485,6 @@ func (x *Refund) GetEvents() []*Event {
 	return nil
 }
 
-func (x *Refund) GetApproval() *Approval {
-	if x != nil {
-		return x.Approval
-	}
-	return nil
-}
-
 // Raise makes budgets, or the plan, larger. Once something was charged or set
 // aside, the guarantee of later answers is descriptive unless
 // independent_of_outputs is asserted.
@@ -2509,8 +2500,10 @@ type Raise struct {
 	IndependentOfOutputs bool `protobuf:"varint,3,opt,name=independent_of_outputs,json=independentOfOutputs,proto3" json:"independent_of_outputs,omitempty"`
 	// Why; 1 to 1,024 bytes. Required.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// By whose proposal and approval; absent where one person did it. Only in entries.
-	Approval      *Approval `protobuf:"bytes,5,opt,name=approval,proto3" json:"approval,omitempty"`
+	// What the budgets or the plan came to. Only in entries.
+	Resolution *Resolution `protobuf:"bytes,5,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	// Whether something had been charged or set aside before. Only in entries.
+	Late          bool `protobuf:"varint,6,opt,name=late,proto3" json:"late,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2573,11 +2566,201 @@ func (x *Raise) GetReason() string {
 	return ""
 }
 
-func (x *Raise) GetApproval() *Approval {
+func (x *Raise) GetResolution() *Resolution {
 	if x != nil {
-		return x.Approval
+		return x.Resolution
 	}
 	return nil
+}
+
+func (x *Raise) GetLate() bool {
+	if x != nil {
+		return x.Late
+	}
+	return false
+}
+
+// Resolution is what a spec came to when its ledger was created.
+type Resolution struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of a FILTER ledger: the limit of each of the spec's budgets, in order.
+	Limits []*Limit `protobuf:"bytes,1,rep,name=limits,proto3" json:"limits,omitempty"`
+	// Of a PLAN ledger: distinct mechanisms with their largest counts.
+	Plan          []*Part `protobuf:"bytes,2,rep,name=plan,proto3" json:"plan,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Resolution) Reset() {
+	*x = Resolution{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Resolution) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Resolution) ProtoMessage() {}
+
+func (x *Resolution) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Resolution.ProtoReflect.Descriptor instead.
+func (*Resolution) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Resolution) GetLimits() []*Limit {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *Resolution) GetPlan() []*Part {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+// Limit is what a guard's sums may not pass.
+type Limit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The budget's guard.
+	Guard Budget_Guard `protobuf:"varint,1,opt,name=guard,proto3,enum=accountant.v1.Budget_Guard" json:"guard,omitempty"`
+	// Of the sum of ε, of ρ, of μ², or of the Rényi divergences at order.
+	Value float64 `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Of the sum of δ; 0 where none is allowed.
+	Delta float64 `protobuf:"fixed64,3,opt,name=delta,proto3" json:"delta,omitempty"`
+	// The Rényi order α of an RDP guard; otherwise 0.
+	Order         float64 `protobuf:"fixed64,4,opt,name=order,proto3" json:"order,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Limit) Reset() {
+	*x = Limit{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Limit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Limit) ProtoMessage() {}
+
+func (x *Limit) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Limit.ProtoReflect.Descriptor instead.
+func (*Limit) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Limit) GetGuard() Budget_Guard {
+	if x != nil {
+		return x.Guard
+	}
+	return Budget_GUARD_UNSPECIFIED
+}
+
+func (x *Limit) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *Limit) GetDelta() float64 {
+	if x != nil {
+		return x.Delta
+	}
+	return 0
+}
+
+func (x *Limit) GetOrder() float64 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
+}
+
+// Part is a mechanism with a count.
+type Part struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The mechanism.
+	Mechanism *Mechanism `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	// How often; from 1 to 2^63 − 1.
+	Count         uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Part) Reset() {
+	*x = Part{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Part) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Part) ProtoMessage() {}
+
+func (x *Part) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Part.ProtoReflect.Descriptor instead.
+func (*Part) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Part) GetMechanism() *Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+func (x *Part) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
 }
 
 // Restored begins a ledger's life in a store that was made of a backup, or after a
@@ -2589,24 +2772,22 @@ type Restored struct {
 	FromStoreId string `protobuf:"bytes,1,opt,name=from_store_id,json=fromStoreId,proto3" json:"from_store_id,omitempty"`
 	// The store that was made, a UUID; after a failover the same.
 	StoreId string `protobuf:"bytes,2,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
-	// SHA-256 of the backup; 32 bytes, zeros after a failover.
+	// SHA-256 of the backup; 32 bytes, absent after a failover.
 	BackupSha256 []byte `protobuf:"bytes,3,opt,name=backup_sha256,json=backupSha256,proto3" json:"backup_sha256,omitempty"`
 	// When the newest record in the backup, of any ledger, was taken: the backup was
 	// made then or later. After a failover: when the ledger's newest entry was taken that
 	// the database still had.
 	NewestTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=newest_time,json=newestTime,proto3" json:"newest_time,omitempty"`
-	// After a failover: the position of the newest entry that a daemon knows to have been
-	// acknowledged and to be lost. 0 after a restore.
-	LostPosition uint64 `protobuf:"varint,5,opt,name=lost_position,json=lostPosition,proto3" json:"lost_position,omitempty"`
-	// Its hash; 32 bytes, empty after a restore.
-	LostHash      []byte `protobuf:"bytes,6,opt,name=lost_hash,json=lostHash,proto3" json:"lost_hash,omitempty"`
+	// After a failover: the newest entry that a daemon knows to have been acknowledged and
+	// to be lost. Absent after a restore.
+	Lost          *LostEntry `protobuf:"bytes,5,opt,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Restored) Reset() {
 	*x = Restored{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[22]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2618,7 +2799,7 @@ func (x *Restored) String() string {
 func (*Restored) ProtoMessage() {}
 
 func (x *Restored) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[22]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2631,7 +2812,7 @@ func (x *Restored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restored.ProtoReflect.Descriptor instead.
 func (*Restored) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{22}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Restored) GetFromStoreId() string {
@@ -2662,16 +2843,64 @@ func (x *Restored) GetNewestTime() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *Restored) GetLostPosition() uint64 {
+func (x *Restored) GetLost() *LostEntry {
 	if x != nil {
-		return x.LostPosition
+		return x.Lost
+	}
+	return nil
+}
+
+// LostEntry is an entry that was acknowledged and that the database has lost.
+type LostEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its position.
+	Position uint64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
+	// Its hash; 32 bytes.
+	Hash          []byte `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LostEntry) Reset() {
+	*x = LostEntry{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LostEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LostEntry) ProtoMessage() {}
+
+func (x *LostEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LostEntry.ProtoReflect.Descriptor instead.
+func (*LostEntry) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *LostEntry) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
 	}
 	return 0
 }
 
-func (x *Restored) GetLostHash() []byte {
+func (x *LostEntry) GetHash() []byte {
 	if x != nil {
-		return x.LostHash
+		return x.Hash
 	}
 	return nil
 }
@@ -2691,20 +2920,18 @@ type Reconcile struct {
 	// Whether budgets or the plan did not allow it: then the guarantee of later answers
 	// is descriptive. Only in entries.
 	OverBudget bool `protobuf:"varint,4,opt,name=over_budget,json=overBudget,proto3" json:"over_budget,omitempty"`
-	// By whose proposal and approval; absent where one person did it. Only in entries.
-	Approval *Approval `protobuf:"bytes,5,opt,name=approval,proto3" json:"approval,omitempty"`
 	// Whose rows the sensitivity of the events bounds. Required with events: OVER_ALL if they were charged to
 	// this ledger alone, or to several with that contribution. With another one, answers about several ledgers
 	// take them for a release that any of the others may have had, too; and the ledger comes under no budget
 	// that pays for others.
-	Contribution  SetPart_Contribution `protobuf:"varint,6,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
+	Contribution  SetPart_Contribution `protobuf:"varint,5,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Reconcile) Reset() {
 	*x = Reconcile{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[23]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2716,7 +2943,7 @@ func (x *Reconcile) String() string {
 func (*Reconcile) ProtoMessage() {}
 
 func (x *Reconcile) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[23]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2729,7 +2956,7 @@ func (x *Reconcile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reconcile.ProtoReflect.Descriptor instead.
 func (*Reconcile) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{23}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Reconcile) GetEvents() []*Event {
@@ -2760,13 +2987,6 @@ func (x *Reconcile) GetOverBudget() bool {
 	return false
 }
 
-func (x *Reconcile) GetApproval() *Approval {
-	if x != nil {
-		return x.Approval
-	}
-	return nil
-}
-
 func (x *Reconcile) GetContribution() SetPart_Contribution {
 	if x != nil {
 		return x.Contribution
@@ -2790,7 +3010,7 @@ type Approval struct {
 
 func (x *Approval) Reset() {
 	*x = Approval{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[24]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2802,7 +3022,7 @@ func (x *Approval) String() string {
 func (*Approval) ProtoMessage() {}
 
 func (x *Approval) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[24]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2815,7 +3035,7 @@ func (x *Approval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approval.ProtoReflect.Descriptor instead.
 func (*Approval) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{24}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Approval) GetProposal() uint64 {
@@ -2854,16 +3074,16 @@ type Propose struct {
 	//	*Propose_AmendDataset
 	Action isPropose_Action `protobuf_oneof:"action"`
 	// How long it may be approved, in seconds; only in entries.
-	LifetimeSeconds uint32 `protobuf:"varint,14,opt,name=lifetime_seconds,json=lifetimeSeconds,proto3" json:"lifetime_seconds,omitempty"`
+	LifetimeSeconds uint32 `protobuf:"varint,6,opt,name=lifetime_seconds,json=lifetimeSeconds,proto3" json:"lifetime_seconds,omitempty"`
 	// Who proposes it: a person of the access policy, or the principal. Only in entries.
-	Person        string `protobuf:"bytes,15,opt,name=person,proto3" json:"person,omitempty"`
+	Person        string `protobuf:"bytes,7,opt,name=person,proto3" json:"person,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Propose) Reset() {
 	*x = Propose{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[25]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +3095,7 @@ func (x *Propose) String() string {
 func (*Propose) ProtoMessage() {}
 
 func (x *Propose) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[25]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +3108,7 @@ func (x *Propose) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Propose.ProtoReflect.Descriptor instead.
 func (*Propose) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{25}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Propose) GetAction() isPropose_Action {
@@ -3014,7 +3234,7 @@ type Proposal struct {
 
 func (x *Proposal) Reset() {
 	*x = Proposal{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[26]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3026,7 +3246,7 @@ func (x *Proposal) String() string {
 func (*Proposal) ProtoMessage() {}
 
 func (x *Proposal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[26]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3039,7 +3259,7 @@ func (x *Proposal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Proposal.ProtoReflect.Descriptor instead.
 func (*Proposal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{26}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Proposal) GetPosition() uint64 {
@@ -3084,7 +3304,7 @@ type AccessPolicy struct {
 
 func (x *AccessPolicy) Reset() {
 	*x = AccessPolicy{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[27]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3096,7 +3316,7 @@ func (x *AccessPolicy) String() string {
 func (*AccessPolicy) ProtoMessage() {}
 
 func (x *AccessPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[27]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3109,7 +3329,7 @@ func (x *AccessPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessPolicy.ProtoReflect.Descriptor instead.
 func (*AccessPolicy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{27}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AccessPolicy) GetSha256() []byte {
@@ -3139,7 +3359,7 @@ type Withdraw struct {
 
 func (x *Withdraw) Reset() {
 	*x = Withdraw{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[28]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3151,7 +3371,7 @@ func (x *Withdraw) String() string {
 func (*Withdraw) ProtoMessage() {}
 
 func (x *Withdraw) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[28]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3164,7 +3384,7 @@ func (x *Withdraw) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Withdraw.ProtoReflect.Descriptor instead.
 func (*Withdraw) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{28}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Withdraw) GetProposal() uint64 {
@@ -3195,7 +3415,7 @@ type Acknowledge struct {
 
 func (x *Acknowledge) Reset() {
 	*x = Acknowledge{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[29]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3207,7 +3427,7 @@ func (x *Acknowledge) String() string {
 func (*Acknowledge) ProtoMessage() {}
 
 func (x *Acknowledge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[29]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3220,7 +3440,7 @@ func (x *Acknowledge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Acknowledge.ProtoReflect.Descriptor instead.
 func (*Acknowledge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{29}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Acknowledge) GetWarning() string {
@@ -3259,7 +3479,7 @@ type Adopt struct {
 
 func (x *Adopt) Reset() {
 	*x = Adopt{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[30]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3271,7 +3491,7 @@ func (x *Adopt) String() string {
 func (*Adopt) ProtoMessage() {}
 
 func (x *Adopt) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[30]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3284,7 +3504,7 @@ func (x *Adopt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adopt.ProtoReflect.Descriptor instead.
 func (*Adopt) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{30}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Adopt) GetDataset() string {
@@ -3341,18 +3561,20 @@ type AmendDataset struct {
 	AddVersion *DatasetVersion `protobuf:"bytes,7,opt,name=add_version,json=addVersion,proto3" json:"add_version,omitempty"`
 	// Why; 1 to 1,024 bytes. Required.
 	Reason string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
-	// By whose proposal and approval; absent where one person did it. Only in entries.
-	Approval *Approval `protobuf:"bytes,9,opt,name=approval,proto3" json:"approval,omitempty"`
 	// Confirms a registration that was proposed. It needs two people, and nothing else is
 	// changed with it.
-	Confirm       bool `protobuf:"varint,10,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	Confirm bool `protobuf:"varint,9,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	// What the budgets came to, where they were raised. Only in entries.
+	Resolution *Resolution `protobuf:"bytes,10,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	// Whether something had been charged or set aside before they were. Only in entries.
+	Late          bool `protobuf:"varint,11,opt,name=late,proto3" json:"late,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AmendDataset) Reset() {
 	*x = AmendDataset{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[31]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3364,7 +3586,7 @@ func (x *AmendDataset) String() string {
 func (*AmendDataset) ProtoMessage() {}
 
 func (x *AmendDataset) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[31]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3377,7 +3599,7 @@ func (x *AmendDataset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDataset.ProtoReflect.Descriptor instead.
 func (*AmendDataset) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{31}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AmendDataset) GetTitle() string {
@@ -3436,16 +3658,23 @@ func (x *AmendDataset) GetReason() string {
 	return ""
 }
 
-func (x *AmendDataset) GetApproval() *Approval {
+func (x *AmendDataset) GetConfirm() bool {
 	if x != nil {
-		return x.Approval
+		return x.Confirm
+	}
+	return false
+}
+
+func (x *AmendDataset) GetResolution() *Resolution {
+	if x != nil {
+		return x.Resolution
 	}
 	return nil
 }
 
-func (x *AmendDataset) GetConfirm() bool {
+func (x *AmendDataset) GetLate() bool {
 	if x != nil {
-		return x.Confirm
+		return x.Late
 	}
 	return false
 }
@@ -3465,7 +3694,7 @@ type DatasetCaps struct {
 
 func (x *DatasetCaps) Reset() {
 	*x = DatasetCaps{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3477,7 +3706,7 @@ func (x *DatasetCaps) String() string {
 func (*DatasetCaps) ProtoMessage() {}
 
 func (x *DatasetCaps) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3490,7 +3719,7 @@ func (x *DatasetCaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetCaps.ProtoReflect.Descriptor instead.
 func (*DatasetCaps) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{32}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DatasetCaps) GetCharge() float64 {
@@ -3520,7 +3749,7 @@ type DatasetReference struct {
 
 func (x *DatasetReference) Reset() {
 	*x = DatasetReference{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3532,7 +3761,7 @@ func (x *DatasetReference) String() string {
 func (*DatasetReference) ProtoMessage() {}
 
 func (x *DatasetReference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3545,7 +3774,7 @@ func (x *DatasetReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetReference.ProtoReflect.Descriptor instead.
 func (*DatasetReference) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{33}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DatasetReference) GetId() string {
@@ -3575,7 +3804,7 @@ type DatasetVersion struct {
 
 func (x *DatasetVersion) Reset() {
 	*x = DatasetVersion{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3587,7 +3816,7 @@ func (x *DatasetVersion) String() string {
 func (*DatasetVersion) ProtoMessage() {}
 
 func (x *DatasetVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3600,7 +3829,7 @@ func (x *DatasetVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetVersion.ProtoReflect.Descriptor instead.
 func (*DatasetVersion) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{34}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DatasetVersion) GetOf() *DatasetReference {
@@ -3629,7 +3858,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3641,7 +3870,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3654,7 +3883,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Close) GetReason() string {
@@ -3679,7 +3908,7 @@ type Together_Member struct {
 
 func (x *Together_Member) Reset() {
 	*x = Together_Member{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3691,7 +3920,7 @@ func (x *Together_Member) String() string {
 func (*Together_Member) ProtoMessage() {}
 
 func (x *Together_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3846,7 +4075,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12\x1a\n" +
 	"\bposition\x18\x05 \x01(\x04R\bposition\x12\x1b\n" +
 	"\thead_hash\x18\x06 \x01(\fR\bheadHash\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xbb\t\n" +
+	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xf0\t\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
@@ -3874,7 +4103,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\btogether\x18\x1e \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12\x12\n" +
 	"\x04hash\x18\b \x01(\fR\x04hash\x12\x10\n" +
 	"\x03raw\x18\t \x01(\fR\x03raw\x12(\n" +
-	"\x03set\x18\x1f \x01(\v2\x16.accountant.v1.SetPartR\x03setB\b\n" +
+	"\x03set\x18\x1f \x01(\v2\x16.accountant.v1.SetPartR\x03set\x123\n" +
+	"\bapproval\x18  \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
 	"\x06action\"\xc0\x02\n" +
 	"\aSetPart\x12\x18\n" +
 	"\ajournal\x18\x01 \x01(\tR\ajournal\x12\x1a\n" +
@@ -3932,44 +4162,58 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\aRelease\x12 \n" +
 	"\vreservation\x18\x01 \x01(\x04R\vreservation\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06holder\x18\x03 \x01(\tR\x06holder\"\xce\x01\n" +
+	"\x06holder\x18\x03 \x01(\tR\x06holder\"\x99\x01\n" +
 	"\x04Free\x12 \n" +
 	"\vreservation\x18\x01 \x01(\x04R\vreservation\x12)\n" +
 	"\x10nothing_released\x18\x02 \x01(\bR\x0fnothingReleased\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12,\n" +
-	"\x06events\x18\x04 \x03(\v2\x14.accountant.v1.EventR\x06events\x123\n" +
-	"\bapproval\x18\x05 \x01(\v2\x17.accountant.v1.ApprovalR\bapproval\"*\n" +
+	"\x06events\x18\x04 \x03(\v2\x14.accountant.v1.EventR\x06events\"*\n" +
 	"\x06Expire\x12 \n" +
-	"\vreservation\x18\x01 \x01(\x04R\vreservation\"\xca\x01\n" +
+	"\vreservation\x18\x01 \x01(\x04R\vreservation\"\x95\x01\n" +
 	"\x06Refund\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12)\n" +
 	"\x10nothing_released\x18\x02 \x01(\bR\x0fnothingReleased\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12,\n" +
-	"\x06events\x18\x04 \x03(\v2\x14.accountant.v1.EventR\x06events\x123\n" +
-	"\bapproval\x18\x05 \x01(\v2\x17.accountant.v1.ApprovalR\bapproval\"\xe8\x01\n" +
+	"\x06events\x18\x04 \x03(\v2\x14.accountant.v1.EventR\x06events\"\x82\x02\n" +
 	"\x05Raise\x12/\n" +
 	"\abudgets\x18\x01 \x03(\v2\x15.accountant.v1.BudgetR\abudgets\x12+\n" +
 	"\x04plan\x18\x02 \x01(\v2\x17.accountant.v1.WorkloadR\x04plan\x124\n" +
 	"\x16independent_of_outputs\x18\x03 \x01(\bR\x14independentOfOutputs\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\x123\n" +
-	"\bapproval\x18\x05 \x01(\v2\x17.accountant.v1.ApprovalR\bapproval\"\xed\x01\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x129\n" +
+	"\n" +
+	"resolution\x18\x05 \x01(\v2\x19.accountant.v1.ResolutionR\n" +
+	"resolution\x12\x12\n" +
+	"\x04late\x18\x06 \x01(\bR\x04late\"c\n" +
+	"\n" +
+	"Resolution\x12,\n" +
+	"\x06limits\x18\x01 \x03(\v2\x14.accountant.v1.LimitR\x06limits\x12'\n" +
+	"\x04plan\x18\x02 \x03(\v2\x13.accountant.v1.PartR\x04plan\"|\n" +
+	"\x05Limit\x121\n" +
+	"\x05guard\x18\x01 \x01(\x0e2\x1b.accountant.v1.Budget.GuardR\x05guard\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value\x12\x14\n" +
+	"\x05delta\x18\x03 \x01(\x01R\x05delta\x12\x14\n" +
+	"\x05order\x18\x04 \x01(\x01R\x05order\"T\n" +
+	"\x04Part\x126\n" +
+	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\xd9\x01\n" +
 	"\bRestored\x12\"\n" +
 	"\rfrom_store_id\x18\x01 \x01(\tR\vfromStoreId\x12\x19\n" +
 	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12#\n" +
 	"\rbackup_sha256\x18\x03 \x01(\fR\fbackupSha256\x12;\n" +
 	"\vnewest_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"newestTime\x12#\n" +
-	"\rlost_position\x18\x05 \x01(\x04R\flostPosition\x12\x1b\n" +
-	"\tlost_hash\x18\x06 \x01(\fR\blostHash\"\x91\x02\n" +
+	"newestTime\x12,\n" +
+	"\x04lost\x18\x05 \x01(\v2\x18.accountant.v1.LostEntryR\x04lost\";\n" +
+	"\tLostEntry\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x12\n" +
+	"\x04hash\x18\x02 \x01(\fR\x04hash\"\xdc\x01\n" +
 	"\tReconcile\x12,\n" +
 	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\x12\x1f\n" +
 	"\vaccept_loss\x18\x02 \x01(\bR\n" +
 	"acceptLoss\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1f\n" +
 	"\vover_budget\x18\x04 \x01(\bR\n" +
-	"overBudget\x123\n" +
-	"\bapproval\x18\x05 \x01(\v2\x17.accountant.v1.ApprovalR\bapproval\x12G\n" +
-	"\fcontribution\x18\x06 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"Z\n" +
+	"overBudget\x12G\n" +
+	"\fcontribution\x18\x05 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"Z\n" +
 	"\bApproval\x12\x1a\n" +
 	"\bproposal\x18\x01 \x01(\x04R\bproposal\x12\x1a\n" +
 	"\bproposer\x18\x02 \x01(\tR\bproposer\x12\x16\n" +
@@ -3980,8 +4224,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x05raise\x18\x03 \x01(\v2\x14.accountant.v1.RaiseH\x00R\x05raise\x128\n" +
 	"\treconcile\x18\x04 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12B\n" +
 	"\ramend_dataset\x18\x05 \x01(\v2\x1b.accountant.v1.AmendDatasetH\x00R\famendDataset\x12)\n" +
-	"\x10lifetime_seconds\x18\x0e \x01(\rR\x0flifetimeSeconds\x12\x16\n" +
-	"\x06person\x18\x0f \x01(\tR\x06personB\b\n" +
+	"\x10lifetime_seconds\x18\x06 \x01(\rR\x0flifetimeSeconds\x12\x16\n" +
+	"\x06person\x18\a \x01(\tR\x06personB\b\n" +
 	"\x06action\"\xb3\x01\n" +
 	"\bProposal\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
@@ -4003,7 +4247,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\aledgers\x18\x02 \x01(\rR\aledgers\x12\x18\n" +
 	"\acharged\x18\x03 \x01(\bR\acharged\x124\n" +
 	"\x16independent_of_outputs\x18\x04 \x01(\bR\x14independentOfOutputs\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x85\x04\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x9f\x04\n" +
 	"\fAmendDataset\x12\x19\n" +
 	"\x05title\x18\x01 \x01(\tH\x00R\x05title\x88\x01\x01\x12\x16\n" +
 	"\x06owners\x18\x02 \x03(\tR\x06owners\x12?\n" +
@@ -4013,10 +4257,13 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x16independent_of_outputs\x18\x06 \x01(\bR\x14independentOfOutputs\x12>\n" +
 	"\vadd_version\x18\a \x01(\v2\x1d.accountant.v1.DatasetVersionR\n" +
 	"addVersion\x12\x16\n" +
-	"\x06reason\x18\b \x01(\tR\x06reason\x123\n" +
-	"\bapproval\x18\t \x01(\v2\x17.accountant.v1.ApprovalR\bapproval\x12\x18\n" +
-	"\aconfirm\x18\n" +
-	" \x01(\bR\aconfirm\x1a9\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason\x12\x18\n" +
+	"\aconfirm\x18\t \x01(\bR\aconfirm\x129\n" +
+	"\n" +
+	"resolution\x18\n" +
+	" \x01(\v2\x19.accountant.v1.ResolutionR\n" +
+	"resolution\x12\x12\n" +
+	"\x04late\x18\v \x01(\bR\x04late\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
@@ -4046,7 +4293,7 @@ func file_accountant_v1_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_accountant_v1_ledger_proto_goTypes = []any{
 	(LedgerSpec_Policy)(0),        // 0: accountant.v1.LedgerSpec.Policy
 	(Budget_Guard)(0),             // 1: accountant.v1.Budget.Guard
@@ -4073,120 +4320,127 @@ var file_accountant_v1_ledger_proto_goTypes = []any{
 	(*Expire)(nil),                // 22: accountant.v1.Expire
 	(*Refund)(nil),                // 23: accountant.v1.Refund
 	(*Raise)(nil),                 // 24: accountant.v1.Raise
-	(*Restored)(nil),              // 25: accountant.v1.Restored
-	(*Reconcile)(nil),             // 26: accountant.v1.Reconcile
-	(*Approval)(nil),              // 27: accountant.v1.Approval
-	(*Propose)(nil),               // 28: accountant.v1.Propose
-	(*Proposal)(nil),              // 29: accountant.v1.Proposal
-	(*AccessPolicy)(nil),          // 30: accountant.v1.AccessPolicy
-	(*Withdraw)(nil),              // 31: accountant.v1.Withdraw
-	(*Acknowledge)(nil),           // 32: accountant.v1.Acknowledge
-	(*Adopt)(nil),                 // 33: accountant.v1.Adopt
-	(*AmendDataset)(nil),          // 34: accountant.v1.AmendDataset
-	(*DatasetCaps)(nil),           // 35: accountant.v1.DatasetCaps
-	(*DatasetReference)(nil),      // 36: accountant.v1.DatasetReference
-	(*DatasetVersion)(nil),        // 37: accountant.v1.DatasetVersion
-	(*Close)(nil),                 // 38: accountant.v1.Close
-	nil,                           // 39: accountant.v1.LedgerSpec.LabelsEntry
-	(*Together_Member)(nil),       // 40: accountant.v1.Together.Member
-	nil,                           // 41: accountant.v1.Charge.LabelsEntry
-	nil,                           // 42: accountant.v1.Reserve.LabelsEntry
-	nil,                           // 43: accountant.v1.Commit.LabelsEntry
-	nil,                           // 44: accountant.v1.AmendDataset.LabelsEntry
-	(Workload_Adjacency)(0),       // 45: accountant.v1.Workload.Adjacency
-	(*Workload)(nil),              // 46: accountant.v1.Workload
-	(*timestamppb.Timestamp)(nil), // 47: google.protobuf.Timestamp
-	(*Mechanism)(nil),             // 48: accountant.v1.Mechanism
-	(*Event)(nil),                 // 49: accountant.v1.Event
+	(*Resolution)(nil),            // 25: accountant.v1.Resolution
+	(*Limit)(nil),                 // 26: accountant.v1.Limit
+	(*Part)(nil),                  // 27: accountant.v1.Part
+	(*Restored)(nil),              // 28: accountant.v1.Restored
+	(*LostEntry)(nil),             // 29: accountant.v1.LostEntry
+	(*Reconcile)(nil),             // 30: accountant.v1.Reconcile
+	(*Approval)(nil),              // 31: accountant.v1.Approval
+	(*Propose)(nil),               // 32: accountant.v1.Propose
+	(*Proposal)(nil),              // 33: accountant.v1.Proposal
+	(*AccessPolicy)(nil),          // 34: accountant.v1.AccessPolicy
+	(*Withdraw)(nil),              // 35: accountant.v1.Withdraw
+	(*Acknowledge)(nil),           // 36: accountant.v1.Acknowledge
+	(*Adopt)(nil),                 // 37: accountant.v1.Adopt
+	(*AmendDataset)(nil),          // 38: accountant.v1.AmendDataset
+	(*DatasetCaps)(nil),           // 39: accountant.v1.DatasetCaps
+	(*DatasetReference)(nil),      // 40: accountant.v1.DatasetReference
+	(*DatasetVersion)(nil),        // 41: accountant.v1.DatasetVersion
+	(*Close)(nil),                 // 42: accountant.v1.Close
+	nil,                           // 43: accountant.v1.LedgerSpec.LabelsEntry
+	(*Together_Member)(nil),       // 44: accountant.v1.Together.Member
+	nil,                           // 45: accountant.v1.Charge.LabelsEntry
+	nil,                           // 46: accountant.v1.Reserve.LabelsEntry
+	nil,                           // 47: accountant.v1.Commit.LabelsEntry
+	nil,                           // 48: accountant.v1.AmendDataset.LabelsEntry
+	(Workload_Adjacency)(0),       // 49: accountant.v1.Workload.Adjacency
+	(*Workload)(nil),              // 50: accountant.v1.Workload
+	(*timestamppb.Timestamp)(nil), // 51: google.protobuf.Timestamp
+	(*Mechanism)(nil),             // 52: accountant.v1.Mechanism
+	(*Event)(nil),                 // 53: accountant.v1.Event
 }
 var file_accountant_v1_ledger_proto_depIdxs = []int32{
-	45, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	39, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
+	49, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	43, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
 	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
-	46, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
+	50, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
 	4,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	46, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	50, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
 	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
 	3,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	47, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	51, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
 	7,  // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
 	9,  // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
 	10, // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
 	11, // 12: accountant.v1.Ledger.assumptions:type_name -> accountant.v1.Assumption
 	6,  // 13: accountant.v1.Ledger.acknowledgements:type_name -> accountant.v1.Acknowledgement
-	29, // 14: accountant.v1.Ledger.proposals:type_name -> accountant.v1.Proposal
-	47, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
+	33, // 14: accountant.v1.Ledger.proposals:type_name -> accountant.v1.Proposal
+	51, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
 	4,  // 16: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
 	8,  // 17: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
 	8,  // 18: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
-	48, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
-	47, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
-	49, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
-	47, // 22: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	47, // 23: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	52, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
+	51, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
+	53, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
+	51, // 22: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	51, // 23: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
 	17, // 24: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	38, // 25: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	42, // 25: accountant.v1.Entry.close:type_name -> accountant.v1.Close
 	18, // 26: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
 	19, // 27: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
 	20, // 28: accountant.v1.Entry.release:type_name -> accountant.v1.Release
 	22, // 29: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
 	23, // 30: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
 	24, // 31: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
-	25, // 32: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
-	26, // 33: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
+	28, // 32: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
+	30, // 33: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
 	21, // 34: accountant.v1.Entry.free:type_name -> accountant.v1.Free
-	32, // 35: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
-	28, // 36: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
-	31, // 37: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
-	30, // 38: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
-	33, // 39: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
-	34, // 40: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
+	36, // 35: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
+	32, // 36: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
+	35, // 37: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
+	34, // 38: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
+	37, // 39: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
+	38, // 40: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
 	16, // 41: accountant.v1.Entry.together:type_name -> accountant.v1.Together
 	14, // 42: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
-	2,  // 43: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
-	40, // 44: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
-	15, // 45: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
-	17, // 46: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
-	18, // 47: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
-	19, // 48: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
-	20, // 49: accountant.v1.Together.release:type_name -> accountant.v1.Release
-	2,  // 50: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
-	49, // 51: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	41, // 52: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	49, // 53: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
-	42, // 54: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
-	49, // 55: accountant.v1.Commit.events:type_name -> accountant.v1.Event
-	43, // 56: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
-	49, // 57: accountant.v1.Free.events:type_name -> accountant.v1.Event
-	27, // 58: accountant.v1.Free.approval:type_name -> accountant.v1.Approval
-	49, // 59: accountant.v1.Refund.events:type_name -> accountant.v1.Event
-	27, // 60: accountant.v1.Refund.approval:type_name -> accountant.v1.Approval
-	4,  // 61: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
-	46, // 62: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
-	27, // 63: accountant.v1.Raise.approval:type_name -> accountant.v1.Approval
-	47, // 64: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
-	49, // 65: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
-	27, // 66: accountant.v1.Reconcile.approval:type_name -> accountant.v1.Approval
-	2,  // 67: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
-	23, // 68: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
-	21, // 69: accountant.v1.Propose.free:type_name -> accountant.v1.Free
-	24, // 70: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
-	26, // 71: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
-	34, // 72: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
-	47, // 73: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
-	28, // 74: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
-	44, // 75: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
-	35, // 76: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
-	4,  // 77: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
-	37, // 78: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
-	27, // 79: accountant.v1.AmendDataset.approval:type_name -> accountant.v1.Approval
-	36, // 80: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
-	36, // 81: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
-	82, // [82:82] is the sub-list for method output_type
-	82, // [82:82] is the sub-list for method input_type
-	82, // [82:82] is the sub-list for extension type_name
-	82, // [82:82] is the sub-list for extension extendee
-	0,  // [0:82] is the sub-list for field type_name
+	31, // 43: accountant.v1.Entry.approval:type_name -> accountant.v1.Approval
+	2,  // 44: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
+	44, // 45: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
+	15, // 46: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
+	17, // 47: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
+	18, // 48: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
+	19, // 49: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
+	20, // 50: accountant.v1.Together.release:type_name -> accountant.v1.Release
+	2,  // 51: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
+	53, // 52: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	45, // 53: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	53, // 54: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	46, // 55: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	53, // 56: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	47, // 57: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	53, // 58: accountant.v1.Free.events:type_name -> accountant.v1.Event
+	53, // 59: accountant.v1.Refund.events:type_name -> accountant.v1.Event
+	4,  // 60: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
+	50, // 61: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
+	25, // 62: accountant.v1.Raise.resolution:type_name -> accountant.v1.Resolution
+	26, // 63: accountant.v1.Resolution.limits:type_name -> accountant.v1.Limit
+	27, // 64: accountant.v1.Resolution.plan:type_name -> accountant.v1.Part
+	1,  // 65: accountant.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
+	52, // 66: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
+	51, // 67: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
+	29, // 68: accountant.v1.Restored.lost:type_name -> accountant.v1.LostEntry
+	53, // 69: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
+	2,  // 70: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
+	23, // 71: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
+	21, // 72: accountant.v1.Propose.free:type_name -> accountant.v1.Free
+	24, // 73: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
+	30, // 74: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
+	38, // 75: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
+	51, // 76: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
+	32, // 77: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
+	48, // 78: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
+	39, // 79: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
+	4,  // 80: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
+	41, // 81: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
+	25, // 82: accountant.v1.AmendDataset.resolution:type_name -> accountant.v1.Resolution
+	40, // 83: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
+	40, // 84: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
+	85, // [85:85] is the sub-list for method output_type
+	85, // [85:85] is the sub-list for method input_type
+	85, // [85:85] is the sub-list for extension type_name
+	85, // [85:85] is the sub-list for extension extendee
+	0,  // [0:85] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }
@@ -4222,21 +4476,21 @@ func file_accountant_v1_ledger_proto_init() {
 		(*Together_Commit)(nil),
 		(*Together_Release)(nil),
 	}
-	file_accountant_v1_ledger_proto_msgTypes[25].OneofWrappers = []any{
+	file_accountant_v1_ledger_proto_msgTypes[29].OneofWrappers = []any{
 		(*Propose_Refund)(nil),
 		(*Propose_Free)(nil),
 		(*Propose_Raise)(nil),
 		(*Propose_Reconcile)(nil),
 		(*Propose_AmendDataset)(nil),
 	}
-	file_accountant_v1_ledger_proto_msgTypes[31].OneofWrappers = []any{}
+	file_accountant_v1_ledger_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_ledger_proto_rawDesc), len(file_accountant_v1_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   42,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -97,7 +97,7 @@ func (h *History) Wrote(record uint64, name string, e ledger.Entry) error {
 		if err != nil {
 			return err
 		}
-		return s.lacks(name, e.Position, e.Action.Kind(), e.Writer.Principal, need, on, !s.isOfTwo(e.Action))
+		return s.lacks(name, e.Position, e.Action.Kind(), e.Writer.Principal, need, on, !s.isOfTwo(e))
 	})
 }
 
@@ -136,33 +136,26 @@ func (s since) people(name string, e ledger.Entry) error {
 	if v, ok := e.Action.(ledger.Propose); ok && v.Person != s.policy.Person(by) {
 		return finding(fmt.Sprintf("a proposal of %s, who is %s", by, s.policy.Person(by)), "of "+v.Person)
 	}
-	v, ok := e.Action.(ledger.Approvable)
-	if !ok {
-		return nil
-	}
-	switch approved := v.Approved(); {
-	case approved.Proposal != 0 && approved.Person != s.policy.Person(by):
+	switch approved := e.Approval; {
+	case approved != nil && approved.Person != s.policy.Person(by):
 		return finding(fmt.Sprintf("an approval by %s, who is %s", by, s.policy.Person(by)), "by "+approved.Person)
-	case approved.Proposal != 0 && s.policy.Person(approved.Proposer) == s.policy.Person(by):
+	case approved != nil && s.policy.Person(approved.Proposer) == s.policy.Person(by):
 		return finding("an approval by another person than the proposer",
 			fmt.Sprintf("proposed by %s and approved by %s, who are one person", approved.Proposer, by))
-	case approved.Proposal == 0 && s.policy.ApproveWithin > 0 && ledger.NeedsTwoPeople(v):
-		return finding("a proposal and another person's approval", fmt.Sprintf("%s by %s alone", v.Kind(), by))
+	case approved == nil && s.policy.ApproveWithin > 0 && ledger.NeedsTwoPeople(e.Action):
+		return finding("a proposal and another person's approval", fmt.Sprintf("%s by %s alone", e.Action.Kind(), by))
 	}
 	return nil
 }
 
-// isOfTwo reports whether an action is a part of what two people do: then being the daemon's owner
+// isOfTwo reports whether an entry is a part of what two people do: then being the daemon's owner
 // is not enough.
-func (s since) isOfTwo(a ledger.Action) bool {
+func (s since) isOfTwo(e ledger.Entry) bool {
 	if s.policy.ApproveWithin == 0 {
 		return false
 	}
-	if _, ok := a.(ledger.Propose); ok {
-		return true
-	}
-	v, ok := a.(ledger.Approvable)
-	return ok && v.Approved().Proposal != 0
+	_, proposes := e.Action.(ledger.Propose)
+	return proposes || e.Approval != nil
 }
 
 // lacks says that somebody did what needs a role which no grant gives them. Who may have been on the

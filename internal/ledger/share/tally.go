@@ -31,15 +31,11 @@ func (t *Tally) Add(records []ledger.Record) {
 		t.of, t.held = map[uint64]string{}, map[uint64]map[mechanism.Mechanism]uint64{}
 	}
 	for _, r := range records {
-		switch v := r.Entry.Action.(type) {
-		case ledger.Adopt:
-			t.adopted = true
-		case ledger.AmendDataset:
-			if v.AddVersion != nil {
-				t.ids[ledger.DatasetName(v.AddVersion.Of.ID)] = true
-			}
-		}
 		d := r.Entry.Action.Details()
+		t.adopted = t.adopted || d.Adopts
+		if d.Shares != "" {
+			t.ids[ledger.DatasetName(d.Shares)] = true
+		}
 		if d.Child != "" {
 			t.reserve(r.Entry.Position, d)
 			continue

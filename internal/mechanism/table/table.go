@@ -6,8 +6,6 @@
 // parameter's Role and range one of the keys of ranges. need:"required" marks a parameter that
 // no other can replace. most bounds the length of a list: every list has it, and nothing else.
 // A field that holds the shared parameters of several kinds has the number of its first one.
-// since:"2" marks the one parameter that a kind may have gained after descriptors of it were
-// stored.
 //
 // The package knows no kind. What goes over all kinds goes over their tables instead of their fields.
 package table
@@ -27,7 +25,6 @@ type Parameter struct {
 	Help     string // what the API says of it, with its unit and range
 	Role     Role
 	Required bool // no other parameter can replace it
-	Later    bool // it was added when descriptors of its kind had been stored
 	Most     int  // the greatest length of a list, 0 for other parameters
 
 	Type     reflect.Type // of its field in the descriptor
@@ -102,7 +99,7 @@ func parametersOf(t reflect.Type, first int, index []int) []Parameter {
 		}
 		p := Parameter{
 			Name: Snake(f.Name), Number: first + i, Role: Role(f.Tag.Get("role")), Type: f.Type, index: at,
-			Required: f.Tag.Get("need") == "required", Later: f.Tag.Get("since") != "", interval: f.Tag.Get("range"),
+			Required: f.Tag.Get("need") == "required", interval: f.Tag.Get("range"),
 		}
 		if len(index) == 0 {
 			p.Number = numberTag(f, "field")

@@ -51,26 +51,26 @@ type lane interface {
 
 // Report charges a set.
 func (c Call) Report(ctx context.Context, req *pb.ReportSetRequest) (keeper.SetResult, error) {
-	asked, err := wire.ReadAction("charge", req.GetCharge())
+	asked, err := wire.ReadAction(req.GetCharge())
 	if err != nil {
 		return keeper.SetResult{}, err
 	}
 	return request{Call: c, lane: req, set: req.GetSet(), of: req.GetContribution(),
 		checkOnly: req.GetCheckOnly(), asked: asked,
 		action: func(adj mechanism.Adjacency, _ string) (ledger.Action, error) {
-			return wire.ToCharge(adj, req.GetCharge())
+			return wire.ToAction("charge", adj, req.GetCharge())
 		}}.do(ctx)
 }
 
 // Reserve sets events aside in a set.
 func (c Call) Reserve(ctx context.Context, req *pb.ReserveSetRequest) (keeper.SetResult, error) {
-	asked, err := wire.ReadAction("reserve", req.GetReserve())
+	asked, err := wire.ReadAction(req.GetReserve())
 	if err != nil {
 		return keeper.SetResult{}, err
 	}
 	return request{Call: c, lane: req, set: req.GetSet(), of: req.GetContribution(), asked: asked,
 		action: func(adj mechanism.Adjacency, holder string) (ledger.Action, error) {
-			v, err := wire.ToReserve(adj, req.GetReserve())
+			v, err := wire.To[ledger.Reserve]("reserve", adj, req.GetReserve())
 			v.Holder = holder
 			return v, err
 		}}.do(ctx)
@@ -80,13 +80,13 @@ func (c Call) Reserve(ctx context.Context, req *pb.ReserveSetRequest) (keeper.Se
 func (c Call) Commit(ctx context.Context, req *pb.CommitSetRequest) (keeper.SetResult, error) {
 	m := req.GetCommit()
 	commit := &pb.Commit{Events: m.GetEvents(), Labels: m.GetLabels(), Reservation: m.GetReservation().GetPosition()}
-	asked, err := wire.ReadAction("commit", commit)
+	asked, err := wire.ReadAction(commit)
 	if err != nil {
 		return keeper.SetResult{}, err
 	}
 	return request{Call: c, lane: req, held: m.GetReservation(), asked: asked,
 		action: func(adj mechanism.Adjacency, holder string) (ledger.Action, error) {
-			v, err := wire.ToCommit(adj, commit)
+			v, err := wire.To[ledger.Commit]("commit", adj, commit)
 			v.Holder = holder
 			return v, err
 		}}.do(ctx)
@@ -96,13 +96,13 @@ func (c Call) Commit(ctx context.Context, req *pb.CommitSetRequest) (keeper.SetR
 func (c Call) Release(ctx context.Context, req *pb.ReleaseSetRequest) (keeper.SetResult, error) {
 	m := req.GetRelease()
 	release := &pb.Release{Reason: m.GetReason(), Reservation: m.GetReservation().GetPosition()}
-	asked, err := wire.ReadAction("release", release)
+	asked, err := wire.ReadAction(release)
 	if err != nil {
 		return keeper.SetResult{}, err
 	}
 	return request{Call: c, lane: req, held: m.GetReservation(), asked: asked,
 		action: func(_ mechanism.Adjacency, holder string) (ledger.Action, error) {
-			v, err := wire.ToRelease(release)
+			v, err := wire.To[ledger.Release]("release", 0, release)
 			v.Holder = holder
 			return v, err
 		}}.do(ctx)
@@ -126,7 +126,7 @@ func (r request) do(ctx context.Context) (keeper.SetResult, error) {
 			v.Contribution, err = wire.ToContribution("contribution", r.of)
 		}
 		if err == nil {
-			err = wire.CheckContribution("contribution", v.Contribution, r.asked.Details().Events)
+			err = wire.CheckContribution(v.Contribution, r.asked.Details().Events)
 		}
 	}
 	if err != nil {

@@ -1,7 +1,6 @@
 package wiretest
 
 import (
-	"bytes"
 	"maps"
 	"math"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -162,69 +160,6 @@ func Writers() *rapid.Generator[ledger.Writer] {
 	})
 }
 
-func Actions() *rapid.Generator[ledger.Action] {
-	return rapid.Custom(func(t *rapid.T) ledger.Action {
-		reservation := rapid.Uint64Min(1)
-		switch rapid.IntRange(0, 23).Draw(t, "action") {
-		case 19:
-			return ledger.Withdraw{Proposal: reservation.Draw(t, "proposal"),
-				Reason: Texts(maxReason).Draw(t, "reason")}
-		case 20, 21:
-			v := rapid.SampledFrom(approvable()).Draw(t, "proposed")
-			if rapid.Bool().Draw(t, "approved") {
-				return v.By(approval)
-			}
-			return ledger.Propose{Action: v.Asked().(ledger.Approvable), Lifetime: 72 * time.Hour, Person: "person:ann"}
-		case 22:
-			return ledger.Release{Reservation: reservation.Draw(t, "reservation"), Holder: "trainers"}
-		case 23:
-			return ledger.Acknowledge{Warning: "w" + Texts(maxUnit-1).Draw(t, "warning"),
-				Reason: "r" + Texts(maxReason-1).Draw(t, "reason")}
-		case 14:
-			v := ledger.Restored{From: UUID, StoreID: OtherUUID, Copy: ledger.Hash{rapid.Byte().Draw(t, "copy")},
-				Newest: Times().Draw(t, "newest")}
-			if v.Lost.Position = rapid.Uint64().Draw(t, "lost"); v.Lost.Position > 0 {
-				v.Lost.Hash[0] = rapid.Byte().Draw(t, "lost hash")
-			}
-			return v
-		case 15:
-			return ledger.Reconcile{Events: Events(1, 4).Draw(t, "events"), Reason: Texts(maxReason).Draw(t, "reason"),
-				Over: rapid.Bool().Draw(t, "over")}
-		case 16:
-			return ledger.Reconcile{AcceptLoss: true, Reason: "r" + Texts(maxReason-1).Draw(t, "reason")}
-		case 17:
-			return ledger.Free{Reservation: reservation.Draw(t, "reservation"), Events: Events(1, 4).Draw(t, "events"),
-				Reason: "r" + Texts(maxReason-1).Draw(t, "reason")}
-		case 10:
-			return ledger.Refund{Position: reservation.Draw(t, "position"), Events: Events(1, 4).Draw(t, "events"),
-				Reason: "r" + Texts(maxReason-1).Draw(t, "reason")}
-		case 11, 12:
-			v := rapid.SampledFrom([]func() ledger.Raise{RaisedFilter, RaisedPlan}).Draw(t, "raise")()
-			v.Independent, v.Late = rapid.Bool().Draw(t, "independent"), rapid.Bool().Draw(t, "late")
-			v.Reason = "r" + Texts(maxReason-1).Draw(t, "reason")
-			return v
-		case 13:
-			return ledger.Reserve{Child: "a/b", Events: Events(1, 4).Draw(t, "events"),
-				Labels: Labels().Draw(t, "labels")}
-		case 0:
-			return ledger.Close{Reason: Texts(maxReason).Draw(t, "reason")}
-		case 1:
-			return ledger.Release{Reservation: reservation.Draw(t, "reservation"),
-				Reason: Texts(maxReason).Draw(t, "reason")}
-		case 2:
-			return ledger.Expire{Reservation: reservation.Draw(t, "reservation")}
-		case 3, 4:
-			return ledger.Reserve{Lifetime: time.Duration(rapid.IntRange(1, int(ledger.MaxLifetime/time.Second)).Draw(t,
-				"seconds")) * time.Second,
-				Events: Events(1, 4).Draw(t, "events"), Labels: Labels().Draw(t, "labels")}
-		case 5, 6:
-			return ledger.Commit{Reservation: reservation.Draw(t, "reservation"),
-				Events: Events(1, 4).Draw(t, "events"), Labels: Labels().Draw(t, "labels")}
-		}
-		return ledger.Charge{Events: Events(1, 4).Draw(t, "events"), Labels: Labels().Draw(t, "labels")}
-	})
-}
-
 func Entries() *rapid.Generator[ledger.Entry] {
 	return rapid.Custom(func(t *rapid.T) ledger.Entry {
 		e := ledger.Entry{
@@ -233,6 +168,9 @@ func Entries() *rapid.Generator[ledger.Entry] {
 		}
 		if !strings.HasPrefix(e.Writer.Name, "request/") {
 			e.Sequence = rapid.Uint64Min(1).Draw(t, "sequence")
+		}
+		if _, ok := e.Action.(ledger.Approvable); ok && rapid.Bool().Draw(t, "approved") {
+			e.Approval = &approval
 		}
 		if rapid.Bool().Draw(t, "part of a set") {
 			e.Set = &ledger.SetPart{Contribution: ledger.Contribution(rapid.IntRange(1, 4).Draw(t, "contribution")),
@@ -264,113 +202,5 @@ func Specs() *rapid.Generator[ledger.Spec] {
 			Owner:          Texts(maxText).Draw(t, "owner"),
 			Labels:         Labels().Draw(t, "labels"),
 		}
-	})
-}
-
-// FewActions draws from so few values that equal ones come often, and with texts
-// whose boundaries could be confused.
-func FewActions() *rapid.Generator[ledger.Action] {
-	text := rapid.SampledFrom([]string{"", "a", "aa", "\x00", "a\x00"})
-	return rapid.Custom(func(t *rapid.T) ledger.Action {
-		reservation := rapid.Uint64Range(1, 2).Draw(t, "reservation")
-		action := rapid.IntRange(0, 22).Draw(t, "action")
-		switch action {
-		case 16:
-			return ledger.Acknowledge{Warning: text.Draw(t, "warning"), Reason: text.Draw(t, "reason")}
-		case 0, 1:
-			return ledger.Close{Reason: text.Draw(t, "reason")}
-		case 2, 3:
-			return ledger.Release{Reservation: reservation, Reason: text.Draw(t, "reason")}
-		case 4:
-			return ledger.Expire{Reservation: reservation}
-		case 13:
-			return ledger.Restored{From: text.Draw(t, "from"), StoreID: text.Draw(t, "to"),
-				Copy: ledger.Hash{byte(reservation)}, Newest: time.Unix(0, rapid.Int64Range(0, 1).Draw(t, "newest")),
-				Lost: ledger.Head{Position: rapid.Uint64Range(0, 1).Draw(t, "lost"), Hash: ledger.Hash{byte(reservation)}}}
-		case 14, 15:
-			v := ledger.Reconcile{AcceptLoss: rapid.Bool().Draw(t, "accept"), Reason: text.Draw(t, "reason")}
-			if rapid.Bool().Draw(t, "with events") {
-				v.Events = StepCharge.Events
-			}
-			return v
-		case 19:
-			return ledger.Withdraw{Proposal: reservation, Reason: text.Draw(t, "reason")}
-		case 17, 18:
-			v := rapid.SampledFrom([]ledger.Approvable{ledger.Refund{Position: reservation},
-				ledger.Free{Reservation: 1}, ledger.Reconcile{}}).Draw(t, "proposed")
-			if action == 17 {
-				return ledger.Propose{Action: v}
-			}
-			return v.By(ledger.Approval{Proposal: reservation})
-		case 22:
-			v := ledger.Together{Members: []ledger.Member{{Ledger: text.Draw(t, "member")}},
-				Contribution: ledger.Contribution(rapid.IntRange(1, 4).Draw(t, "contribution"))}
-			if rapid.Bool().Draw(t, "another member") {
-				v.Members = append(v.Members, ledger.Member{Ledger: text.Draw(t, "member")})
-			}
-			v.Action = ledger.Charge{Events: StepCharge.Events}
-			switch rapid.IntRange(0, 2).Draw(t, "kind of set") {
-			case 0:
-				v.Journal, v.Action = text.Draw(t, "journal"), ledger.Release{Reservation: reservation}
-				v.Members = nil // they follow from the reservation
-			case 1:
-				v.Range = &ledger.NameRange{Prefix: text.Draw(t, "prefix"), First: text.Draw(t, "first"),
-					Last: text.Draw(t, "last")}
-				v.Members = nil // they follow from the range
-			}
-			return v
-		case 21:
-			return ledger.Adopt{Dataset: text.Draw(t, "dataset"), Ledgers: rapid.Uint32Range(0, 1).Draw(t, "ledgers"),
-				Charged: rapid.Bool().Draw(t, "charged"), Independent: rapid.Bool().Draw(t, "independent"),
-				Reason: text.Draw(t, "reason")}
-		case 20:
-			v := ledger.AmendDataset{Owners: rapid.SliceOfN(text, 0, 2).Draw(t, "owners"),
-				Confirm: rapid.Bool().Draw(t, "confirm"), Reason: text.Draw(t, "reason")}
-			if rapid.Bool().Draw(t, "with title") {
-				title := text.Draw(t, "title")
-				v.Title = &title
-			}
-			if rapid.Bool().Draw(t, "with caps") {
-				v.Caps = &ledger.Caps{Charge: rapid.Float64Range(0, 1).Draw(t, "charge")}
-			}
-			if rapid.Bool().Draw(t, "with version") {
-				v.AddVersion = &ledger.DatasetVersion{Of: ledger.DatasetReference{ID: text.Draw(t, "id"),
-					Version: text.Draw(t, "version")}}
-			}
-			return v
-		case 7:
-			return ledger.Free{Reservation: reservation, Reason: text.Draw(t, "reason")}
-		case 9:
-			return ledger.Refund{Position: reservation, Reason: text.Draw(t, "reason")}
-		case 10, 11:
-			v := ledger.Raise{Independent: rapid.Bool().Draw(t, "independent"), Reason: text.Draw(t, "reason"),
-				Plan: ledger.Workload{Name: text.Draw(t, "name")}}
-			v.Budgets = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) accountant.Budget {
-				n := rapid.SampledFrom([]float64{0, 0, 1, 2})
-				return accountant.Budget{Guard: accountant.Guard(rapid.IntRange(0, 1).Draw(t, "guard")),
-					Epsilon: n.Draw(t, "ε"), Delta: n.Draw(t, "δ"),
-					Rho: n.Draw(t, "ρ"), Mu: n.Draw(t, "μ"), Order: n.Draw(t, "α")}
-			}), 0, 2).Draw(t, "budgets")
-			v.Plan.Events = rapid.SliceOfN(rapid.Just(StepCharge.Events[0]), 0, 2).Draw(t, "plan")
-			return v
-		}
-		events := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mechanism.Event {
-			return mechanism.Event{Mechanism: rapid.SampledFrom(EveryMechanism).Draw(t, "mechanism"),
-				Count: rapid.Uint32Range(1, 2).Draw(t, "count")}
-		}), 1, 2).Draw(t, "events")
-		labels := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) ledger.Label {
-			return ledger.Label{Key: text.Draw(t, "key"), Value: text.Draw(t, "value")}
-		}), 0, 2, func(l ledger.Label) string { return l.Key }).Draw(t, "labels")
-		slices.SortFunc(labels, func(x, y ledger.Label) int { return bytes.Compare([]byte(x.Key), []byte(y.Key)) })
-		switch action {
-		case 12:
-			return ledger.Reserve{Events: events, Labels: labels,
-				Child: rapid.SampledFrom([]string{"a", "aa"}).Draw(t, "child")}
-		case 5:
-			return ledger.Reserve{Events: events, Labels: labels, Lifetime: time.Duration(reservation) * time.Second}
-		case 6:
-			return ledger.Commit{Events: events, Labels: labels, Reservation: reservation}
-		}
-		return ledger.Charge{Events: events, Labels: labels}
 	})
 }

@@ -3,6 +3,7 @@
 package wiretest
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"time"
@@ -221,8 +222,13 @@ func approvable() []ledger.Approvable {
 	return []ledger.Approvable{
 		ledger.Refund{Position: 16, Events: StepCharge.Events, Reason: "it never ran"}, RaisedFilter(), RaisedPlan(),
 		ledger.Free{Reservation: 16, Events: StepCharge.Events, Reason: "the job died"},
-		ledger.Reconcile{Events: StepCharge.Events, Reason: "from a log", Over: true},
+		ledger.Reconcile{Events: StepCharge.Events, Contribution: ledger.OverAll, Reason: "from a log", Over: true},
 	}
+}
+
+// Policy is an access policy as entries have it.
+func Policy(text string) ledger.AccessPolicy {
+	return ledger.AccessPolicy{Text: []byte(text), SHA256: sha256.Sum256([]byte(text))}
 }
 
 // Restored is a restore with all that it has.
@@ -258,18 +264,19 @@ func GoldenEntries() (names []string, entries []ledger.Entry) {
 	add("raise-plan", RaisedPlan())
 	add("restored", Restored())
 	add("lost", Lost())
-	add("reconcile", ledger.Reconcile{Events: StepCharge.Events, Reason: "from a log", Over: true})
+	add("reconcile", ledger.Reconcile{Events: StepCharge.Events, Contribution: ledger.OverAll, Reason: "from a log", Over: true})
 	add("reconcile-nothing", ledger.Reconcile{})
 	add("accept-loss", ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"})
 	add("free", ledger.Free{Reservation: 16, Events: StepCharge.Events, Reason: "the job died"})
 	add("allocate", ledger.Reserve{Events: StepCharge.Events, Child: "team/project-1/a"})
 	add("acknowledge", ledger.Acknowledge{Warning: "large-delta", Reason: "1e-5 is this year's policy"})
 	for i, v := range approvable() {
-		add(fmt.Sprintf("approved-%d", i), v.By(approval))
-		add(fmt.Sprintf("propose-%d", i), ledger.Propose{Action: v.Asked().(ledger.Approvable),
+		add(fmt.Sprintf("approved-%d", i), v)
+		entries[len(entries)-1].Approval = &approval
+		add(fmt.Sprintf("propose-%d", i), ledger.Propose{Action: ledger.Asked(v).(ledger.Approvable),
 			Lifetime: 72 * time.Hour, Person: "person:ann"})
 	}
-	add("access-policy", ledger.AccessPolicy{Text: []byte("version: 1\n")})
+	add("access-policy", Policy("version: 1\n"))
 	add("withdraw", ledger.Withdraw{Proposal: 16, Reason: "no more needed"})
 	add("reserve-holder", ledger.Reserve{Events: StepCharge.Events, Lifetime: time.Hour, Holder: "trainers"})
 	add("commit-holder", ledger.Commit{Reservation: 16, Events: StepCharge.Events, Holder: "trainers"})
@@ -285,8 +292,9 @@ func GoldenEntries() (names []string, entries []ledger.Entry) {
 	larger := ledger.AmendDataset{Budgets: raised.Budgets, Independent: true, Reason: "planned",
 		Resolution: raised.Resolution, Late: true}
 	add("amend-dataset-budget", larger)
-	add("amend-dataset-approved", larger.By(approval))
-	add("amend-dataset-proposed", ledger.Propose{Action: larger.Asked().(ledger.Approvable), Lifetime: 72 * time.Hour,
+	add("amend-dataset-approved", larger)
+	entries[len(entries)-1].Approval = &approval
+	add("amend-dataset-proposed", ledger.Propose{Action: ledger.Asked(larger).(ledger.Approvable), Lifetime: 72 * time.Hour,
 		Person: "person:ann"})
 	members := []ledger.Member{{Ledger: "days/1", Position: 7}, {Ledger: "days/2", Position: 300}}
 	add("together-charge", ledger.Together{Contribution: ledger.InEach, Members: members, Action: StepCharge})
@@ -306,6 +314,7 @@ func GoldenEntries() (names []string, entries []ledger.Entry) {
 			Members: 2, Names: ledger.NamesHash(members)}
 		part.Writer = ledger.SetWriter(part.Writer.Principal)
 	}
-	add("amend-dataset-confirmed", ledger.AmendDataset{Confirm: true, Reason: "registered", Approval: approval})
+	add("amend-dataset-confirmed", ledger.AmendDataset{Confirm: true, Reason: "registered"})
+	entries[len(entries)-1].Approval = &approval
 	return names, entries
 }

@@ -37,7 +37,7 @@ type Genesis struct {
 	// When, in nanoseconds since 1970-01-01 UTC.
 	TimeUnixNanos int64 `protobuf:"varint,4,opt,name=time_unix_nanos,json=timeUnixNanos,proto3" json:"time_unix_nanos,omitempty"`
 	// What the spec came to; of a PLAN or FILTER ledger.
-	Resolution *Resolution `protobuf:"bytes,5,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	Resolution *v1.Resolution `protobuf:"bytes,5,opt,name=resolution,proto3" json:"resolution,omitempty"`
 	// Of a dataset's record: what a ledger has not.
 	Dataset       *Dataset `protobuf:"bytes,6,opt,name=dataset,proto3" json:"dataset,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -102,7 +102,7 @@ func (x *Genesis) GetTimeUnixNanos() int64 {
 	return 0
 }
 
-func (x *Genesis) GetResolution() *Resolution {
+func (x *Genesis) GetResolution() *v1.Resolution {
 	if x != nil {
 		return x.Resolution
 	}
@@ -234,189 +234,6 @@ func (x *Dataset) GetToConfirm() bool {
 	return false
 }
 
-// Resolution is what a spec came to when its ledger was created.
-type Resolution struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of a FILTER ledger: the limit of each of the spec's budgets, in order.
-	Limits []*Limit `protobuf:"bytes,1,rep,name=limits,proto3" json:"limits,omitempty"`
-	// Of a PLAN ledger: distinct mechanisms with their largest counts.
-	Plan          []*Part `protobuf:"bytes,2,rep,name=plan,proto3" json:"plan,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Resolution) Reset() {
-	*x = Resolution{}
-	mi := &file_accountant_record_v1_record_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Resolution) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Resolution) ProtoMessage() {}
-
-func (x *Resolution) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_record_v1_record_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Resolution.ProtoReflect.Descriptor instead.
-func (*Resolution) Descriptor() ([]byte, []int) {
-	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *Resolution) GetLimits() []*Limit {
-	if x != nil {
-		return x.Limits
-	}
-	return nil
-}
-
-func (x *Resolution) GetPlan() []*Part {
-	if x != nil {
-		return x.Plan
-	}
-	return nil
-}
-
-// Limit is what a guard's sums may not pass.
-type Limit struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The budget's guard.
-	Guard v1.Budget_Guard `protobuf:"varint,1,opt,name=guard,proto3,enum=accountant.v1.Budget_Guard" json:"guard,omitempty"`
-	// Of the sum of ε, of ρ, of μ², or of the Rényi divergences at order.
-	Value float64 `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
-	// Of the sum of δ; 0 where none is allowed.
-	Delta float64 `protobuf:"fixed64,3,opt,name=delta,proto3" json:"delta,omitempty"`
-	// The Rényi order α of an RDP guard; otherwise 0.
-	Order         float64 `protobuf:"fixed64,4,opt,name=order,proto3" json:"order,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Limit) Reset() {
-	*x = Limit{}
-	mi := &file_accountant_record_v1_record_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Limit) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Limit) ProtoMessage() {}
-
-func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_record_v1_record_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Limit.ProtoReflect.Descriptor instead.
-func (*Limit) Descriptor() ([]byte, []int) {
-	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *Limit) GetGuard() v1.Budget_Guard {
-	if x != nil {
-		return x.Guard
-	}
-	return v1.Budget_Guard(0)
-}
-
-func (x *Limit) GetValue() float64 {
-	if x != nil {
-		return x.Value
-	}
-	return 0
-}
-
-func (x *Limit) GetDelta() float64 {
-	if x != nil {
-		return x.Delta
-	}
-	return 0
-}
-
-func (x *Limit) GetOrder() float64 {
-	if x != nil {
-		return x.Order
-	}
-	return 0
-}
-
-// Part is a mechanism with a count.
-type Part struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The mechanism.
-	Mechanism *v1.Mechanism `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
-	// How often; from 1 to 2^63 − 1.
-	Count         uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Part) Reset() {
-	*x = Part{}
-	mi := &file_accountant_record_v1_record_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Part) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Part) ProtoMessage() {}
-
-func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_record_v1_record_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Part.ProtoReflect.Descriptor instead.
-func (*Part) Descriptor() ([]byte, []int) {
-	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *Part) GetMechanism() *v1.Mechanism {
-	if x != nil {
-		return x.Mechanism
-	}
-	return nil
-}
-
-func (x *Part) GetCount() uint64 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
-}
-
 // Entry is one record of the log.
 type Entry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -456,14 +273,16 @@ type Entry struct {
 	//	*Entry_Together
 	Action isEntry_Action `protobuf_oneof:"action"`
 	// Which other ledgers took part; absent if the ledger was charged alone.
-	Set           *SetPart `protobuf:"bytes,31,opt,name=set,proto3" json:"set,omitempty"`
+	Set *SetPart `protobuf:"bytes,31,opt,name=set,proto3" json:"set,omitempty"`
+	// By whose proposal and approval it was done; absent where one person did it.
+	Approval      *v1.Approval `protobuf:"bytes,32,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_accountant_record_v1_record_proto_msgTypes[5]
+	mi := &file_accountant_record_v1_record_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -475,7 +294,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_record_v1_record_proto_msgTypes[5]
+	mi := &file_accountant_record_v1_record_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -488,7 +307,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{5}
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Entry) GetPosition() uint64 {
@@ -603,7 +422,7 @@ func (x *Entry) GetRefund() *v1.Refund {
 	return nil
 }
 
-func (x *Entry) GetRaise() *Raise {
+func (x *Entry) GetRaise() *v1.Raise {
 	if x != nil {
 		if x, ok := x.Action.(*Entry_Raise); ok {
 			return x.Raise
@@ -684,7 +503,7 @@ func (x *Entry) GetAdopt() *v1.Adopt {
 	return nil
 }
 
-func (x *Entry) GetAmendDataset() *AmendDataset {
+func (x *Entry) GetAmendDataset() *v1.AmendDataset {
 	if x != nil {
 		if x, ok := x.Action.(*Entry_AmendDataset); ok {
 			return x.AmendDataset
@@ -705,6 +524,13 @@ func (x *Entry) GetTogether() *v1.Together {
 func (x *Entry) GetSet() *SetPart {
 	if x != nil {
 		return x.Set
+	}
+	return nil
+}
+
+func (x *Entry) GetApproval() *v1.Approval {
+	if x != nil {
+		return x.Approval
 	}
 	return nil
 }
@@ -750,7 +576,7 @@ type Entry_Refund struct {
 
 type Entry_Raise struct {
 	// Budgets or the plan were made larger.
-	Raise *Raise `protobuf:"bytes,16,opt,name=raise,proto3,oneof"`
+	Raise *v1.Raise `protobuf:"bytes,16,opt,name=raise,proto3,oneof"`
 }
 
 type Entry_Restored struct {
@@ -795,7 +621,7 @@ type Entry_Adopt struct {
 
 type Entry_AmendDataset struct {
 	// A dataset's record was changed.
-	AmendDataset *AmendDataset `protobuf:"bytes,29,opt,name=amend_dataset,json=amendDataset,proto3,oneof"`
+	AmendDataset *v1.AmendDataset `protobuf:"bytes,29,opt,name=amend_dataset,json=amendDataset,proto3,oneof"`
 }
 
 type Entry_Together struct {
@@ -858,7 +684,7 @@ type SetPart struct {
 
 func (x *SetPart) Reset() {
 	*x = SetPart{}
-	mi := &file_accountant_record_v1_record_proto_msgTypes[6]
+	mi := &file_accountant_record_v1_record_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +696,7 @@ func (x *SetPart) String() string {
 func (*SetPart) ProtoMessage() {}
 
 func (x *SetPart) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_record_v1_record_proto_msgTypes[6]
+	mi := &file_accountant_record_v1_record_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +709,7 @@ func (x *SetPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPart.ProtoReflect.Descriptor instead.
 func (*SetPart) Descriptor() ([]byte, []int) {
-	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{6}
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SetPart) GetJournal() uint32 {
@@ -921,141 +747,13 @@ func (x *SetPart) GetContribution() v1.SetPart_Contribution {
 	return v1.SetPart_Contribution(0)
 }
 
-// Raise is a raise with what it came to.
-type Raise struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// As requested.
-	Raise *v1.Raise `protobuf:"bytes,1,opt,name=raise,proto3" json:"raise,omitempty"`
-	// What the budgets or the plan came to.
-	Resolution *Resolution `protobuf:"bytes,2,opt,name=resolution,proto3" json:"resolution,omitempty"`
-	// Whether something had been charged or set aside before.
-	Late          bool `protobuf:"varint,3,opt,name=late,proto3" json:"late,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Raise) Reset() {
-	*x = Raise{}
-	mi := &file_accountant_record_v1_record_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Raise) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Raise) ProtoMessage() {}
-
-func (x *Raise) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_record_v1_record_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Raise.ProtoReflect.Descriptor instead.
-func (*Raise) Descriptor() ([]byte, []int) {
-	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *Raise) GetRaise() *v1.Raise {
-	if x != nil {
-		return x.Raise
-	}
-	return nil
-}
-
-func (x *Raise) GetResolution() *Resolution {
-	if x != nil {
-		return x.Resolution
-	}
-	return nil
-}
-
-func (x *Raise) GetLate() bool {
-	if x != nil {
-		return x.Late
-	}
-	return false
-}
-
-// AmendDataset is an amendment with what the budgets came to.
-type AmendDataset struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// As requested.
-	Amend *v1.AmendDataset `protobuf:"bytes,1,opt,name=amend,proto3" json:"amend,omitempty"`
-	// What the budgets came to, where they were raised.
-	Resolution *Resolution `protobuf:"bytes,2,opt,name=resolution,proto3" json:"resolution,omitempty"`
-	// Whether something had been charged or set aside before they were.
-	Late          bool `protobuf:"varint,3,opt,name=late,proto3" json:"late,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AmendDataset) Reset() {
-	*x = AmendDataset{}
-	mi := &file_accountant_record_v1_record_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AmendDataset) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AmendDataset) ProtoMessage() {}
-
-func (x *AmendDataset) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_record_v1_record_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AmendDataset.ProtoReflect.Descriptor instead.
-func (*AmendDataset) Descriptor() ([]byte, []int) {
-	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *AmendDataset) GetAmend() *v1.AmendDataset {
-	if x != nil {
-		return x.Amend
-	}
-	return nil
-}
-
-func (x *AmendDataset) GetResolution() *Resolution {
-	if x != nil {
-		return x.Resolution
-	}
-	return nil
-}
-
-func (x *AmendDataset) GetLate() bool {
-	if x != nil {
-		return x.Late
-	}
-	return false
-}
-
 // Reservation is what is left of an open reservation. It follows from the log.
 type Reservation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When its time is over, in nanoseconds since 1970-01-01 UTC.
 	DeadlineUnixNanos int64 `protobuf:"varint,1,opt,name=deadline_unix_nanos,json=deadlineUnixNanos,proto3" json:"deadline_unix_nanos,omitempty"`
 	// Distinct mechanisms, at least one.
-	Rest []*Part `protobuf:"bytes,2,rep,name=rest,proto3" json:"rest,omitempty"`
+	Rest []*v1.Part `protobuf:"bytes,2,rep,name=rest,proto3" json:"rest,omitempty"`
 	// The child ledger that it is for; it has no deadline then.
 	Child string `protobuf:"bytes,3,opt,name=child,proto3" json:"child,omitempty"`
 	// Who made it.
@@ -1068,7 +766,7 @@ type Reservation struct {
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_accountant_record_v1_record_proto_msgTypes[9]
+	mi := &file_accountant_record_v1_record_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +778,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_record_v1_record_proto_msgTypes[9]
+	mi := &file_accountant_record_v1_record_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +791,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{9}
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Reservation) GetDeadlineUnixNanos() int64 {
@@ -1103,7 +801,7 @@ func (x *Reservation) GetDeadlineUnixNanos() int64 {
 	return 0
 }
 
-func (x *Reservation) GetRest() []*Part {
+func (x *Reservation) GetRest() []*v1.Part {
 	if x != nil {
 		return x.Rest
 	}
@@ -1135,14 +833,14 @@ var File_accountant_record_v1_record_proto protoreflect.FileDescriptor
 
 const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\n" +
-	"!accountant/record/v1/record.proto\x12\x14accountant.record.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"\x94\x02\n" +
+	"!accountant/record/v1/record.proto\x12\x14accountant.record.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"\x8d\x02\n" +
 	"\aGenesis\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\x12\x19\n" +
 	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12\x1c\n" +
 	"\tprincipal\x18\x03 \x01(\tR\tprincipal\x12&\n" +
-	"\x0ftime_unix_nanos\x18\x04 \x01(\x03R\rtimeUnixNanos\x12@\n" +
+	"\x0ftime_unix_nanos\x18\x04 \x01(\x03R\rtimeUnixNanos\x129\n" +
 	"\n" +
-	"resolution\x18\x05 \x01(\v2 .accountant.record.v1.ResolutionR\n" +
+	"resolution\x18\x05 \x01(\v2\x19.accountant.v1.ResolutionR\n" +
 	"resolution\x127\n" +
 	"\adataset\x18\x06 \x01(\v2\x1d.accountant.record.v1.DatasetR\adataset\"\xe8\x02\n" +
 	"\aDataset\x12\x14\n" +
@@ -1155,19 +853,8 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\tbudget_of\x18\a \x01(\tR\bbudgetOf\x12\"\n" +
 	"\findependence\x18\b \x01(\tR\findependence\x12\x1d\n" +
 	"\n" +
-	"to_confirm\x18\t \x01(\bR\ttoConfirm\"q\n" +
+	"to_confirm\x18\t \x01(\bR\ttoConfirm\"\x9f\n" +
 	"\n" +
-	"Resolution\x123\n" +
-	"\x06limits\x18\x01 \x03(\v2\x1b.accountant.record.v1.LimitR\x06limits\x12.\n" +
-	"\x04plan\x18\x02 \x03(\v2\x1a.accountant.record.v1.PartR\x04plan\"|\n" +
-	"\x05Limit\x121\n" +
-	"\x05guard\x18\x01 \x01(\x0e2\x1b.accountant.v1.Budget.GuardR\x05guard\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value\x12\x14\n" +
-	"\x05delta\x18\x03 \x01(\x01R\x05delta\x12\x14\n" +
-	"\x05order\x18\x04 \x01(\x01R\x05order\"T\n" +
-	"\x04Part\x126\n" +
-	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x04R\x05count\"\xf8\t\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x16\n" +
@@ -1182,8 +869,8 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x06commit\x18\f \x01(\v2\x15.accountant.v1.CommitH\x00R\x06commit\x122\n" +
 	"\arelease\x18\r \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
 	"\x06expire\x18\x0e \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12/\n" +
-	"\x06refund\x18\x0f \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x123\n" +
-	"\x05raise\x18\x10 \x01(\v2\x1b.accountant.record.v1.RaiseH\x00R\x05raise\x125\n" +
+	"\x06refund\x18\x0f \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x12,\n" +
+	"\x05raise\x18\x10 \x01(\v2\x14.accountant.v1.RaiseH\x00R\x05raise\x125\n" +
 	"\brestored\x18\x11 \x01(\v2\x17.accountant.v1.RestoredH\x00R\brestored\x128\n" +
 	"\treconcile\x18\x12 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12)\n" +
 	"\x04free\x18\x13 \x01(\v2\x13.accountant.v1.FreeH\x00R\x04free\x12>\n" +
@@ -1191,32 +878,21 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\apropose\x18\x18 \x01(\v2\x16.accountant.v1.ProposeH\x00R\apropose\x125\n" +
 	"\bwithdraw\x18\x19 \x01(\v2\x17.accountant.v1.WithdrawH\x00R\bwithdraw\x12B\n" +
 	"\raccess_policy\x18\x1a \x01(\v2\x1b.accountant.v1.AccessPolicyH\x00R\faccessPolicy\x12,\n" +
-	"\x05adopt\x18\x1c \x01(\v2\x14.accountant.v1.AdoptH\x00R\x05adopt\x12I\n" +
-	"\ramend_dataset\x18\x1d \x01(\v2\".accountant.record.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
+	"\x05adopt\x18\x1c \x01(\v2\x14.accountant.v1.AdoptH\x00R\x05adopt\x12B\n" +
+	"\ramend_dataset\x18\x1d \x01(\v2\x1b.accountant.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
 	"\btogether\x18\x1e \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12/\n" +
-	"\x03set\x18\x1f \x01(\v2\x1d.accountant.record.v1.SetPartR\x03setB\b\n" +
+	"\x03set\x18\x1f \x01(\v2\x1d.accountant.record.v1.SetPartR\x03set\x123\n" +
+	"\bapproval\x18  \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
 	"\x06actionJ\x04\b\x05\x10\x06J\x04\b\a\x10\bR\x06digestR\x12previous_in_ledger\"\xb8\x01\n" +
 	"\aSetPart\x12\x18\n" +
 	"\ajournal\x18\x01 \x01(\rR\ajournal\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x18\n" +
 	"\amembers\x18\x03 \x01(\rR\amembers\x12\x14\n" +
 	"\x05names\x18\x04 \x01(\fR\x05names\x12G\n" +
-	"\fcontribution\x18\x05 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\x89\x01\n" +
-	"\x05Raise\x12*\n" +
-	"\x05raise\x18\x01 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\x12@\n" +
-	"\n" +
-	"resolution\x18\x02 \x01(\v2 .accountant.record.v1.ResolutionR\n" +
-	"resolution\x12\x12\n" +
-	"\x04late\x18\x03 \x01(\bR\x04late\"\x97\x01\n" +
-	"\fAmendDataset\x121\n" +
-	"\x05amend\x18\x01 \x01(\v2\x1b.accountant.v1.AmendDatasetR\x05amend\x12@\n" +
-	"\n" +
-	"resolution\x18\x02 \x01(\v2 .accountant.record.v1.ResolutionR\n" +
-	"resolution\x12\x12\n" +
-	"\x04late\x18\x03 \x01(\bR\x04late\"\xb9\x01\n" +
+	"\fcontribution\x18\x05 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\xb2\x01\n" +
 	"\vReservation\x12.\n" +
-	"\x13deadline_unix_nanos\x18\x01 \x01(\x03R\x11deadlineUnixNanos\x12.\n" +
-	"\x04rest\x18\x02 \x03(\v2\x1a.accountant.record.v1.PartR\x04rest\x12\x14\n" +
+	"\x13deadline_unix_nanos\x18\x01 \x01(\x03R\x11deadlineUnixNanos\x12'\n" +
+	"\x04rest\x18\x02 \x03(\v2\x13.accountant.v1.PartR\x04rest\x12\x14\n" +
 	"\x05child\x18\x03 \x01(\tR\x05child\x12\x1c\n" +
 	"\tprincipal\x18\x04 \x01(\tR\tprincipal\x12\x16\n" +
 	"\x06holder\x18\x05 \x01(\tR\x06holderBFZDgithub.com/dpaccountant/accountant/gen/accountant/record/v1;recordv1b\x06proto3"
@@ -1233,83 +909,72 @@ func file_accountant_record_v1_record_proto_rawDescGZIP() []byte {
 	return file_accountant_record_v1_record_proto_rawDescData
 }
 
-var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_accountant_record_v1_record_proto_goTypes = []any{
 	(*Genesis)(nil),              // 0: accountant.record.v1.Genesis
 	(*Dataset)(nil),              // 1: accountant.record.v1.Dataset
-	(*Resolution)(nil),           // 2: accountant.record.v1.Resolution
-	(*Limit)(nil),                // 3: accountant.record.v1.Limit
-	(*Part)(nil),                 // 4: accountant.record.v1.Part
-	(*Entry)(nil),                // 5: accountant.record.v1.Entry
-	(*SetPart)(nil),              // 6: accountant.record.v1.SetPart
-	(*Raise)(nil),                // 7: accountant.record.v1.Raise
-	(*AmendDataset)(nil),         // 8: accountant.record.v1.AmendDataset
-	(*Reservation)(nil),          // 9: accountant.record.v1.Reservation
-	(*v1.LedgerSpec)(nil),        // 10: accountant.v1.LedgerSpec
-	(*v1.DatasetCaps)(nil),       // 11: accountant.v1.DatasetCaps
-	(*v1.DatasetReference)(nil),  // 12: accountant.v1.DatasetReference
-	(v1.Budget_Guard)(0),         // 13: accountant.v1.Budget.Guard
-	(*v1.Mechanism)(nil),         // 14: accountant.v1.Mechanism
-	(*v1.Charge)(nil),            // 15: accountant.v1.Charge
-	(*v1.Close)(nil),             // 16: accountant.v1.Close
-	(*v1.Reserve)(nil),           // 17: accountant.v1.Reserve
-	(*v1.Commit)(nil),            // 18: accountant.v1.Commit
-	(*v1.Release)(nil),           // 19: accountant.v1.Release
-	(*v1.Expire)(nil),            // 20: accountant.v1.Expire
-	(*v1.Refund)(nil),            // 21: accountant.v1.Refund
-	(*v1.Restored)(nil),          // 22: accountant.v1.Restored
-	(*v1.Reconcile)(nil),         // 23: accountant.v1.Reconcile
-	(*v1.Free)(nil),              // 24: accountant.v1.Free
-	(*v1.Acknowledge)(nil),       // 25: accountant.v1.Acknowledge
-	(*v1.Propose)(nil),           // 26: accountant.v1.Propose
-	(*v1.Withdraw)(nil),          // 27: accountant.v1.Withdraw
-	(*v1.AccessPolicy)(nil),      // 28: accountant.v1.AccessPolicy
-	(*v1.Adopt)(nil),             // 29: accountant.v1.Adopt
-	(*v1.Together)(nil),          // 30: accountant.v1.Together
-	(v1.SetPart_Contribution)(0), // 31: accountant.v1.SetPart.Contribution
-	(*v1.Raise)(nil),             // 32: accountant.v1.Raise
-	(*v1.AmendDataset)(nil),      // 33: accountant.v1.AmendDataset
+	(*Entry)(nil),                // 2: accountant.record.v1.Entry
+	(*SetPart)(nil),              // 3: accountant.record.v1.SetPart
+	(*Reservation)(nil),          // 4: accountant.record.v1.Reservation
+	(*v1.LedgerSpec)(nil),        // 5: accountant.v1.LedgerSpec
+	(*v1.Resolution)(nil),        // 6: accountant.v1.Resolution
+	(*v1.DatasetCaps)(nil),       // 7: accountant.v1.DatasetCaps
+	(*v1.DatasetReference)(nil),  // 8: accountant.v1.DatasetReference
+	(*v1.Charge)(nil),            // 9: accountant.v1.Charge
+	(*v1.Close)(nil),             // 10: accountant.v1.Close
+	(*v1.Reserve)(nil),           // 11: accountant.v1.Reserve
+	(*v1.Commit)(nil),            // 12: accountant.v1.Commit
+	(*v1.Release)(nil),           // 13: accountant.v1.Release
+	(*v1.Expire)(nil),            // 14: accountant.v1.Expire
+	(*v1.Refund)(nil),            // 15: accountant.v1.Refund
+	(*v1.Raise)(nil),             // 16: accountant.v1.Raise
+	(*v1.Restored)(nil),          // 17: accountant.v1.Restored
+	(*v1.Reconcile)(nil),         // 18: accountant.v1.Reconcile
+	(*v1.Free)(nil),              // 19: accountant.v1.Free
+	(*v1.Acknowledge)(nil),       // 20: accountant.v1.Acknowledge
+	(*v1.Propose)(nil),           // 21: accountant.v1.Propose
+	(*v1.Withdraw)(nil),          // 22: accountant.v1.Withdraw
+	(*v1.AccessPolicy)(nil),      // 23: accountant.v1.AccessPolicy
+	(*v1.Adopt)(nil),             // 24: accountant.v1.Adopt
+	(*v1.AmendDataset)(nil),      // 25: accountant.v1.AmendDataset
+	(*v1.Together)(nil),          // 26: accountant.v1.Together
+	(*v1.Approval)(nil),          // 27: accountant.v1.Approval
+	(v1.SetPart_Contribution)(0), // 28: accountant.v1.SetPart.Contribution
+	(*v1.Part)(nil),              // 29: accountant.v1.Part
 }
 var file_accountant_record_v1_record_proto_depIdxs = []int32{
-	10, // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
-	2,  // 1: accountant.record.v1.Genesis.resolution:type_name -> accountant.record.v1.Resolution
+	5,  // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
+	6,  // 1: accountant.record.v1.Genesis.resolution:type_name -> accountant.v1.Resolution
 	1,  // 2: accountant.record.v1.Genesis.dataset:type_name -> accountant.record.v1.Dataset
-	11, // 3: accountant.record.v1.Dataset.caps:type_name -> accountant.v1.DatasetCaps
-	12, // 4: accountant.record.v1.Dataset.derived_from:type_name -> accountant.v1.DatasetReference
-	3,  // 5: accountant.record.v1.Resolution.limits:type_name -> accountant.record.v1.Limit
-	4,  // 6: accountant.record.v1.Resolution.plan:type_name -> accountant.record.v1.Part
-	13, // 7: accountant.record.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
-	14, // 8: accountant.record.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
-	15, // 9: accountant.record.v1.Entry.charge:type_name -> accountant.v1.Charge
-	16, // 10: accountant.record.v1.Entry.close:type_name -> accountant.v1.Close
-	17, // 11: accountant.record.v1.Entry.reserve:type_name -> accountant.v1.Reserve
-	18, // 12: accountant.record.v1.Entry.commit:type_name -> accountant.v1.Commit
-	19, // 13: accountant.record.v1.Entry.release:type_name -> accountant.v1.Release
-	20, // 14: accountant.record.v1.Entry.expire:type_name -> accountant.v1.Expire
-	21, // 15: accountant.record.v1.Entry.refund:type_name -> accountant.v1.Refund
-	7,  // 16: accountant.record.v1.Entry.raise:type_name -> accountant.record.v1.Raise
-	22, // 17: accountant.record.v1.Entry.restored:type_name -> accountant.v1.Restored
-	23, // 18: accountant.record.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
-	24, // 19: accountant.record.v1.Entry.free:type_name -> accountant.v1.Free
-	25, // 20: accountant.record.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
-	26, // 21: accountant.record.v1.Entry.propose:type_name -> accountant.v1.Propose
-	27, // 22: accountant.record.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
-	28, // 23: accountant.record.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
-	29, // 24: accountant.record.v1.Entry.adopt:type_name -> accountant.v1.Adopt
-	8,  // 25: accountant.record.v1.Entry.amend_dataset:type_name -> accountant.record.v1.AmendDataset
-	30, // 26: accountant.record.v1.Entry.together:type_name -> accountant.v1.Together
-	6,  // 27: accountant.record.v1.Entry.set:type_name -> accountant.record.v1.SetPart
-	31, // 28: accountant.record.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
-	32, // 29: accountant.record.v1.Raise.raise:type_name -> accountant.v1.Raise
-	2,  // 30: accountant.record.v1.Raise.resolution:type_name -> accountant.record.v1.Resolution
-	33, // 31: accountant.record.v1.AmendDataset.amend:type_name -> accountant.v1.AmendDataset
-	2,  // 32: accountant.record.v1.AmendDataset.resolution:type_name -> accountant.record.v1.Resolution
-	4,  // 33: accountant.record.v1.Reservation.rest:type_name -> accountant.record.v1.Part
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	7,  // 3: accountant.record.v1.Dataset.caps:type_name -> accountant.v1.DatasetCaps
+	8,  // 4: accountant.record.v1.Dataset.derived_from:type_name -> accountant.v1.DatasetReference
+	9,  // 5: accountant.record.v1.Entry.charge:type_name -> accountant.v1.Charge
+	10, // 6: accountant.record.v1.Entry.close:type_name -> accountant.v1.Close
+	11, // 7: accountant.record.v1.Entry.reserve:type_name -> accountant.v1.Reserve
+	12, // 8: accountant.record.v1.Entry.commit:type_name -> accountant.v1.Commit
+	13, // 9: accountant.record.v1.Entry.release:type_name -> accountant.v1.Release
+	14, // 10: accountant.record.v1.Entry.expire:type_name -> accountant.v1.Expire
+	15, // 11: accountant.record.v1.Entry.refund:type_name -> accountant.v1.Refund
+	16, // 12: accountant.record.v1.Entry.raise:type_name -> accountant.v1.Raise
+	17, // 13: accountant.record.v1.Entry.restored:type_name -> accountant.v1.Restored
+	18, // 14: accountant.record.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
+	19, // 15: accountant.record.v1.Entry.free:type_name -> accountant.v1.Free
+	20, // 16: accountant.record.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
+	21, // 17: accountant.record.v1.Entry.propose:type_name -> accountant.v1.Propose
+	22, // 18: accountant.record.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
+	23, // 19: accountant.record.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
+	24, // 20: accountant.record.v1.Entry.adopt:type_name -> accountant.v1.Adopt
+	25, // 21: accountant.record.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
+	26, // 22: accountant.record.v1.Entry.together:type_name -> accountant.v1.Together
+	3,  // 23: accountant.record.v1.Entry.set:type_name -> accountant.record.v1.SetPart
+	27, // 24: accountant.record.v1.Entry.approval:type_name -> accountant.v1.Approval
+	28, // 25: accountant.record.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
+	29, // 26: accountant.record.v1.Reservation.rest:type_name -> accountant.v1.Part
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_accountant_record_v1_record_proto_init() }
@@ -1317,7 +982,7 @@ func file_accountant_record_v1_record_proto_init() {
 	if File_accountant_record_v1_record_proto != nil {
 		return
 	}
-	file_accountant_record_v1_record_proto_msgTypes[5].OneofWrappers = []any{
+	file_accountant_record_v1_record_proto_msgTypes[2].OneofWrappers = []any{
 		(*Entry_Charge)(nil),
 		(*Entry_Close)(nil),
 		(*Entry_Reserve)(nil),
@@ -1343,7 +1008,7 @@ func file_accountant_record_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_record_v1_record_proto_rawDesc), len(file_accountant_record_v1_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
