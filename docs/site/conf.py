@@ -60,6 +60,7 @@ html_show_sphinx = False
 html_math_renderer = "mathml"
 html_static_path = ["style.css"]
 html_css_files = ["style.css"]
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 
 LINK = re.compile(r"(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 

@@ -42,15 +42,20 @@ func TestSearchWorksOverFiles(t *testing.T) {
 	tab, cancel := context.WithTimeout(tab, 2*time.Minute)
 	defer cancel()
 
-	for word, page := range map[string]string{"reservation": "docs/budgets.html", "sparse vector": "docs/which-mechanism.html"} {
-		var hits string
+	for word, page := range map[string]string{
+		"reservation": "docs/budgets.html", "shuffled batches": "docs/which-mechanism.html"} {
+		var hits, first string
 		if err := chromedp.Run(tab,
 			chromedp.Navigate("file://"+filepath.Join(site, "index.html")),
 			chromedp.SendKeys(`input[name="q"]`, word+kb.Enter, chromedp.ByQuery),
 			chromedp.WaitVisible(`ul.search li a`, chromedp.ByQuery),
 			chromedp.Poll(`document.querySelector("ul.search").innerHTML.includes("`+page+`")`, nil),
-			chromedp.OuterHTML(`ul.search`, &hits, chromedp.ByQuery)); err != nil {
+			chromedp.OuterHTML(`ul.search`, &hits, chromedp.ByQuery),
+			chromedp.Evaluate(`document.querySelector("ul.search li a").getAttribute("href")`, &first)); err != nil {
 			t.Fatalf("%q did not lead to %s: %v\n%s", word, page, err, hits)
+		}
+		if strings.Contains(first, "/math/") || strings.Contains(first, "/decisions/") {
+			t.Errorf("%q leads first to %s, before the pages for users", word, first)
 		}
 	}
 	var formulas, scripts string
