@@ -30,7 +30,7 @@ func TestRestoreSets(t *testing.T) {
 		run(0, "created", "ledger", "create", name, "--adjacency", "add-or-remove-one", "--budget",
 			"epsilon=1,guard=basic")
 	}
-	first := report(0, "charged: 2 ledgers, system:sets/", "first")
+	first := report(0, "charged: 2 ledgers, over-all, system:sets/", "first")
 	run(0, "backed up", "backup", backup)
 	report(0, "charged", "lost")
 	d.kill()
@@ -45,7 +45,7 @@ func TestRestoreSets(t *testing.T) {
 	if strings.Contains(refused, "reconcile system:") || !strings.Contains(refused, "accountctl ledger reconcile s/a") {
 		t.Errorf("the refusal says %s; want the members to be reconciled, and no journal", refused)
 	}
-	journal := strings.Fields(strings.TrimSuffix(strings.Split(first, ", ")[1], ","))[0]
+	journal := strings.Fields(strings.TrimSuffix(strings.Split(first, ", ")[2], ","))[0]
 	if out := run(0, journal, "ledger", "get", journal); strings.Contains(out, "needs reconciling") {
 		t.Errorf("the journal is to be reconciled, and nobody may: %s", out)
 	}

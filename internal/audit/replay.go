@@ -112,6 +112,10 @@ func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
 	if action := r.batch.Entries()[d.Entry].Action; !reflect.DeepEqual(action, e.Action) {
 		return ledger.Record{}, r.finding("action", fmt.Sprintf("%+v", action), fmt.Sprintf("%+v", e.Action))
 	}
+	if first := r.batch.Entries()[d.Entry].First; first != e.First {
+		return ledger.Record{}, r.finding("first part of a set with its contribution", fmt.Sprint(first),
+			fmt.Sprint(e.First))
+	}
 	r.lanes[lane] = ledger.Lane{Sequence: e.Sequence, Position: e.Position}
 	r.allocated(e)
 	added := ledger.Record{Entry: e, Hash: record.EntryHash(r.head.Hash, raw), Previous: r.head.Hash, Raw: raw}

@@ -109,16 +109,6 @@ func (k *Keeper) Writer(ctx context.Context, name string, w ledger.Writer) (sequ
 // being decided or written are not among them.
 func (k *Keeper) Waiting() int64 { return k.waiting.Load() }
 
-// FirstTogether returns the first entry of a ledger that was made together with entries of others: see
-// lookup.FirstTogether.
-func (k *Keeper) FirstTogether(ctx context.Context, name string) (first ledger.Entry, found bool, err error) {
-	if err := k.enter(ctx); err != nil {
-		return first, false, err
-	}
-	defer k.leave()
-	return lookup.FirstTogether(k.config.Store, name)
-}
-
 // BudgetOf returns the name of the record whose budget ledgers with this dataset_id take: see lookup.BudgetOf.
 func (k *Keeper) BudgetOf(datasetID string) (string, error) {
 	return lookup.BudgetOf(k.config.Store, datasetID)

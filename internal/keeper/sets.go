@@ -33,10 +33,10 @@ func (k *Keeper) DoSet(ctx context.Context, r SetRequest) (s SetResult, err erro
 	}
 	if err != nil || done {
 		journal.vacate(c.w)
-		return SetResult{c.result, c.placed}, err
+		return SetResult{c.result, c.placed, c.by}, err
 	}
 	if s.Result, err = c.wait(ctx); err == nil {
-		s.Members = c.placed
+		s.Members, s.Contribution = c.placed, c.by
 	}
 	return s, err
 }
@@ -49,7 +49,7 @@ func (k *Keeper) prepareSet(ctx context.Context, c *setCall, journal string) (do
 		if written, err := k.written(journal, &c.Request); err != nil {
 			return false, err
 		} else if written {
-			c.result, c.placed, err = k.firstOfSet(journal, c.Request)
+			c.result, c.placed, c.by, err = k.firstOfSet(journal, c.Request)
 			return true, err
 		}
 		if refusal != nil { // and it is not written: the journal was asked last

@@ -298,6 +298,7 @@ type setCall struct {
 	w       *writer // in the journal
 	call            // with the result of the journal's entry
 	placed  []MemberResult
+	by      ledger.Contribution // as of a SetResult
 }
 
 // SetRequest is a request about several ledgers, which are charged together: all of them or none.
@@ -324,6 +325,8 @@ type SetMember struct {
 type SetResult struct {
 	Result                 // of the journal's entry; zero after CheckOnly, unless it is a duplicate
 	Members []MemberResult // by name
+
+	Contribution ledger.Contribution // as asked, or of the reservation that it is about
 }
 
 // MemberResult is the part of the answer about one ledger.

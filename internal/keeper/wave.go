@@ -175,7 +175,7 @@ func (w *wave) answer(c *setCall) {
 		return
 	}
 	if v.kind == settled { // another process has written it
-		c.result, c.placed, c.err = w.k.firstOfSet(c.journal().name, c.Request)
+		c.result, c.placed, c.by, c.err = w.k.firstOfSet(c.journal().name, c.Request)
 		return
 	}
 	c.placed = make([]MemberResult, len(c.members))
@@ -188,24 +188,26 @@ func (w *wave) answer(c *setCall) {
 	journal := w.of(c.journal())
 	c.written = true
 	c.result.Receipt = journal.receipt(v.entry)
-	for i, m := range journal.batch.Entries()[v.entry].Action.(ledger.Together).Members {
+	done := journal.batch.Entries()[v.entry].Action.(ledger.Together)
+	c.by = done.Contribution
+	for i, m := range done.Members {
 		h := w.of(c.queues[i])
 		c.placed[i].Position, c.placed[i].Head = m.Position, h.hashes[m.Position-h.batch.Entries()[0].Position]
 	}
 }
 
 // firstOfSet answers a duplicate with the first receipt.
-func (k *Keeper) firstOfSet(journal string, r ledger.Request) (Result, []MemberResult, error) {
+func (k *Keeper) firstOfSet(journal string, r ledger.Request) (Result, []MemberResult, ledger.Contribution, error) {
 	record, err := k.config.Store.RecordOf(journal, r.Writer, r.Sequence)
 	if err != nil {
-		return Result{}, nil, err
+		return Result{}, nil, 0, err
 	}
 	if record.Entry.Digest != r.Digest {
-		return Result{}, nil, reused(r)
+		return Result{}, nil, 0, reused(r)
 	}
 	v, ok := record.Entry.Action.(ledger.Together)
 	if !ok {
-		return Result{}, nil, fmt.Errorf("%w: %s: entry %d is a %s", ledger.ErrDamaged, journal, record.Entry.Position,
+		return Result{}, nil, 0, fmt.Errorf("%w: %s: entry %d is a %s", ledger.ErrDamaged, journal, record.Entry.Position,
 			record.Entry.Action.Kind())
 	}
 	var members []MemberResult
@@ -215,11 +217,11 @@ func (k *Keeper) firstOfSet(journal string, r ledger.Request) (Result, []MemberR
 			err = fmt.Errorf("%w: %s has no entry %d, which %s names", ledger.ErrDamaged, m.Ledger, m.Position, journal)
 		}
 		if err != nil {
-			return Result{}, nil, err
+			return Result{}, nil, 0, err
 		}
 		members = append(members, MemberResult{m.Ledger, m.Position, found[0].Hash})
 	}
-	return Result{record.Receipt(k.storeID, journal), true}, members, nil
+	return Result{record.Receipt(k.storeID, journal), true}, members, v.Contribution, nil
 }
 
 // askMember asks one of a call's members for its part, and leaves what is accepted to be kept or dropped.

@@ -82,10 +82,11 @@ type amendment interface {
 
 // Amends reports whether e changes what the ledger's other entries stand for, or what
 // answers say of them: a refund, a raise, a freed reservation, a restore, what reconciles
-// it, an acknowledged warning, a proposal, or what concerns its dataset.
+// it, an acknowledged warning, a proposal, what concerns its dataset, or the first of the charges that
+// were made to several ledgers at once.
 func (e Entry) Amends() bool {
 	_, amends := e.Action.(amendment)
-	return amends
+	return amends || e.First
 }
 
 // reconciles reports whether a ledger takes v while it needs reconciling.

@@ -31,6 +31,10 @@ func (b *Batch) Dataset() *DatasetStanding { return b.amended.dataset }
 func (v View) With(l View) View {
 	v.Assumptions = slices.Clone(v.Assumptions)
 	for _, a := range l.Assumptions {
+		if a.Kind == Shared {
+			v = v.sharing(l, a)
+			continue
+		}
 		a.Text = "ledger " + l.Genesis.Spec.Name + ": " + a.Text
 		v.Assumptions = append(v.Assumptions, a)
 		if a.Descriptive {

@@ -16,7 +16,7 @@ const MaxAmendments = 1000
 // Assumption is something that people have asserted, on which answers rest.
 type Assumption struct {
 	Position    uint64 // of the entry that recorded it
-	Kind        string // "refund", "freed", "raise", "restored", "reconciled", "loss" or "adopted"
+	Kind        string // "refund", "freed", "raise", "restored", "reconciled", "loss", "adopted" or "together"
 	Text        string // what is assumed, with the reason that was given
 	Descriptive bool   // whether it makes the guarantee descriptive
 }
@@ -39,6 +39,7 @@ type amendments struct {
 	unreconciled bool
 	lostInEach   bool // something lost was charged with a sensitivity in each of several ledgers
 
+	together     [OverAll + 1]bool // by contribution: whether the ledger has had a part of a set of several ledgers
 	acknowledged []Acknowledgement // by position, each warning once
 	adopted      string            // the name of the dataset's record that the ledger came under
 	dataset      *DatasetStanding  // of a dataset's record; never changed in place
@@ -57,6 +58,9 @@ func (a amendments) assuming(added Assumption) amendments {
 
 // after returns a with the change by e. Entries that amend nothing change nothing.
 func (a amendments) after(e Entry) amendments {
+	if e.First {
+		a = a.shared(e)
+	}
 	v, amends := e.Action.(amendment)
 	if !amends {
 		return a

@@ -175,13 +175,21 @@ func (b *Batch) Keep() int {
 	e := Entry{
 		Position: b.position(),
 		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: b.now, Action: r.Action, Set: r.Set,
-		Approval: r.Approval,
+		Approval: r.Approval, First: b.amended.firstPart(r.Set),
 	}
-	r.Action.effect(b, e)
+	b.follow(e)
 	b.last[r.Writer] = Lane{r.Sequence, e.Position}
 	b.entries = append(b.entries, e)
 	b.taken = nil
 	return len(b.entries) - 1
+}
+
+// follow makes the changes of an entry that was accepted.
+func (b *Batch) follow(e Entry) {
+	e.Action.effect(b, e)
+	if e.First {
+		b.amended = b.amended.after(e)
+	}
 }
 
 // Drop gives what Ask has taken for its request back to the budgets.

@@ -17,7 +17,7 @@ func (s *State) Follow(tail []Record) bool {
 		if d := r.Entry.Action.Details(); b.draft != nil && d.Spends() {
 			b.draft.Force(d.Events)
 		}
-		r.Entry.Action.effect(b, r.Entry)
+		b.follow(r.Entry)
 	}
 	newest := tail[len(tail)-1]
 	s.Apply(b, Head{newest.Entry.Position, newest.Hash})

@@ -60,6 +60,7 @@ type Entry struct {
 	Time     time.Time // when the daemon took it; informative, decides nothing
 	Action   Action
 	Set      *SetPart  // of which set it is a part; nil where the ledger was charged alone
+	First    bool      // it is the ledger's first part of a set of several ledgers with that contribution
 	Approval *Approval // by which proposal two people have done it; nil where one person did it
 }
 

@@ -138,6 +138,7 @@ func (FixedSizeSampled) draws()        {}
 func (RandomAllocation) draws()        {}
 func (SampledMatrix) draws()           {}
 func (AllocatedMatrix) draws()         {}
+func (MixtureOfGaussians) draws()      {} // how far a record moves it
 
 // Drawn reports whether m, or what it runs, draws who takes part in which step: then it matters to a person with
 // several rows whether these are drawn together.

@@ -46,6 +46,7 @@ func UnmarshalEntry(b []byte) (e ledger.Entry, previousOfWriter uint64, err erro
 	}
 	if e.Action, err = toAction(&r); err == nil {
 		e.Set, err = toSet(r.GetSet())
+		e.First = r.GetSet().GetFirst()
 	}
 	if by := r.GetApproval(); by != nil && err == nil {
 		e.Approval = new(ledger.Approval)

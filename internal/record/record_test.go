@@ -62,7 +62,7 @@ func plainEntry(t rapid.TB, e ledger.Entry, ofWriter uint64) []byte {
 	if p := e.Set; p != nil {
 		r.Set = &recordv1.SetPart{Journal: uint32(p.Journal), Position: p.Position, Members: p.Members,
 			Contribution: pb.SetPart_Contribution(p.Contribution),
-			Names:        p.Names[:]}
+			Names:        p.Names[:], First: e.First}
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 const setField = 31
 
 // appendSet appends that field; nothing where the ledger was charged alone.
-func appendSet(b []byte, p *ledger.SetPart) []byte {
+func appendSet(b []byte, e ledger.Entry) []byte {
+	p := e.Set
 	if p == nil {
 		return b
 	}
@@ -24,6 +25,9 @@ func appendSet(b []byte, p *ledger.SetPart) []byte {
 	body = wire.AppendNumber(body, 3, uint64(p.Members))
 	body = protowire.AppendBytes(wire.AppendTag(body, 4), p.Names[:])
 	body = wire.AppendNumber(body, 5, uint64(p.Contribution))
+	if e.First {
+		body = wire.AppendNumber(body, 6, 1)
+	}
 	return protowire.AppendBytes(wire.AppendTag(b, setField), body)
 }
 
@@ -66,6 +70,8 @@ func checkLane(e ledger.Entry) error {
 		return invalid("set.position", "0", "a whole number ≥ 1")
 	case !p.Contribution.Valid():
 		return invalid("set.contribution", fmt.Sprint(p.Contribution), "one that is known")
+	case e.First && p.Members < 2:
+		return invalid("set.first", fmt.Sprintf("true of %d ledger", p.Members), "false, or a set of several ledgers")
 	case p.Members == 0 || p.Members > ledger.MaxMembers:
 		return invalid("set.members", fmt.Sprint(p.Members), fmt.Sprintf("1 to %d", ledger.MaxMembers))
 	}

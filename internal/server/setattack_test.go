@@ -394,7 +394,7 @@ func TestSetOfOneIsNotTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, a := range stated.GetStatement().GetAssumptions() {
-			if strings.Contains(a, "together with others") {
+			if strings.Contains(a, "several ledgers at once") {
 				return a
 			}
 		}
@@ -412,7 +412,7 @@ func TestSetOfOneIsNotTogether(t *testing.T) {
 	if _, err := s.Client.ReportSet(ctx, reportSet("two", 1, &pb.LedgerSet{Ledgers: names})); err != nil {
 		t.Fatal(err)
 	}
-	if text := says(); !strings.Contains(text, "Since entry 4 ") {
+	if text := says(); !strings.Contains(text, "Entry 4: ") {
 		t.Errorf("entry 4 was charged with another ledger: %q", text)
 	}
 }

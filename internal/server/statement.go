@@ -28,13 +28,6 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 	if err != nil {
 		return nil, err
 	}
-	first, together, err := s.keeper.FirstTogether(ctx, req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	if together {
-		notes = append(notes, questions.TogetherNote(first))
-	}
 	sub, err := subject.Of(v)
 	if err != nil {
 		return nil, err

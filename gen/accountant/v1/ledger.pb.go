@@ -156,9 +156,10 @@ const (
 	SetPart_CONTRIBUTION_UNSPECIFIED SetPart_Contribution = 0
 	// Δ bounds what a person's rows in each ledger move the release by. Somebody who is in n of them
 	// moves it by up to n·Δ, and so counts as a group of n. Refused for a mechanism on a Poisson
-	// sample, of which one of the next two says what is drawn.
+	// sample and for a mixture of Gaussians, of which one of the next two says what is drawn.
 	SetPart_IN_EACH SetPart_Contribution = 1
-	// As IN_EACH, and samples draw rows: a person's rows of each ledger are drawn apart.
+	// As IN_EACH, and samples draw rows: a person's rows of each ledger are drawn apart. Of a mixture of
+	// Gaussians: how far each row moves the query is drawn independently of the person's other rows.
 	SetPart_ROWS_DRAWN_IN_EACH SetPart_Contribution = 2
 	// As IN_EACH, and samples draw people: a person's rows of all ledgers are drawn together.
 	SetPart_PEOPLE_DRAWN_IN_EACH SetPart_Contribution = 3
@@ -1088,10 +1089,11 @@ func (x *Reservation) GetHolder() string {
 // Assumption is something that people have asserted, on which answers rest.
 type Assumption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The position of the entry that recorded it; 0 for the kinds "mechanism" and "set".
+	// The position of the entry from which it follows; 0 for the kinds "mechanism" and "set".
 	Position uint64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
-	// "refund", "freed", "raise", "restored", "reconciled" or "loss"; "mechanism" for what
-	// the loss of a mechanism rests on beyond its parameters; "set" for what an answer about
+	// "refund", "freed", "raise", "restored", "reconciled" or "loss"; "together" if charges were
+	// made to the ledger and to others at once, which says with what contribution; "mechanism" for
+	// what the loss of a mechanism rests on beyond its parameters; "set" for what an answer about
 	// several ledgers assumes of them and of the records in them.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// What is assumed, in words, with the reason that was given. Of very many, the

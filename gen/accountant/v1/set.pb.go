@@ -100,7 +100,10 @@ type SetReceipt struct {
 	// When the daemon took it.
 	Time *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
 	// The members, by name: all ledgers that were charged.
-	Members       []*SetMember `protobuf:"bytes,8,rep,name=members,proto3" json:"members,omitempty"`
+	Members []*SetMember `protobuf:"bytes,8,rep,name=members,proto3" json:"members,omitempty"`
+	// Whose rows the sensitivity of the charge bounds, as it was asked for. Of a commit or a release it is that
+	// of the reservation.
+	Contribution  SetPart_Contribution `protobuf:"varint,9,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -189,6 +192,13 @@ func (x *SetReceipt) GetMembers() []*SetMember {
 		return x.Members
 	}
 	return nil
+}
+
+func (x *SetReceipt) GetContribution() SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return SetPart_CONTRIBUTION_UNSPECIFIED
 }
 
 // SetMember is the part of a set's receipt that one ledger has.
@@ -956,7 +966,7 @@ const file_accountant_v1_set_proto_rawDesc = "" +
 	"\x17accountant/v1/set.proto\x12\raccountant.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"W\n" +
 	"\tLedgerSet\x12\x18\n" +
 	"\aledgers\x18\x01 \x03(\tR\aledgers\x120\n" +
-	"\x05range\x18\x02 \x01(\v2\x1a.accountant.v1.LedgerRangeR\x05range\"\x92\x02\n" +
+	"\x05range\x18\x02 \x01(\v2\x1a.accountant.v1.LedgerRangeR\x05range\"\xdb\x02\n" +
 	"\n" +
 	"SetReceipt\x12\x19\n" +
 	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x18\n" +
@@ -966,7 +976,8 @@ const file_accountant_v1_set_proto_rawDesc = "" +
 	"\bposition\x18\x05 \x01(\x04R\bposition\x12\x1b\n" +
 	"\thead_hash\x18\x06 \x01(\fR\bheadHash\x12.\n" +
 	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x122\n" +
-	"\amembers\x18\b \x03(\v2\x18.accountant.v1.SetMemberR\amembers\"\\\n" +
+	"\amembers\x18\b \x03(\v2\x18.accountant.v1.SetMemberR\amembers\x12G\n" +
+	"\fcontribution\x18\t \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\\\n" +
 	"\tSetMember\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x1b\n" +
@@ -1053,40 +1064,41 @@ var file_accountant_v1_set_proto_goTypes = []any{
 	nil,                           // 13: accountant.v1.SetCommit.LabelsEntry
 	(*LedgerRange)(nil),           // 14: accountant.v1.LedgerRange
 	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
-	(*Event)(nil),                 // 16: accountant.v1.Event
-	(*Charge)(nil),                // 17: accountant.v1.Charge
-	(SetPart_Contribution)(0),     // 18: accountant.v1.SetPart.Contribution
+	(SetPart_Contribution)(0),     // 16: accountant.v1.SetPart.Contribution
+	(*Event)(nil),                 // 17: accountant.v1.Event
+	(*Charge)(nil),                // 18: accountant.v1.Charge
 	(*Reserve)(nil),               // 19: accountant.v1.Reserve
 }
 var file_accountant_v1_set_proto_depIdxs = []int32{
 	14, // 0: accountant.v1.LedgerSet.range:type_name -> accountant.v1.LedgerRange
 	15, // 1: accountant.v1.SetReceipt.time:type_name -> google.protobuf.Timestamp
 	2,  // 2: accountant.v1.SetReceipt.members:type_name -> accountant.v1.SetMember
-	3,  // 3: accountant.v1.SetCommit.reservation:type_name -> accountant.v1.SetReservation
-	16, // 4: accountant.v1.SetCommit.events:type_name -> accountant.v1.Event
-	13, // 5: accountant.v1.SetCommit.labels:type_name -> accountant.v1.SetCommit.LabelsEntry
-	3,  // 6: accountant.v1.SetRelease.reservation:type_name -> accountant.v1.SetReservation
-	0,  // 7: accountant.v1.ReportSetRequest.set:type_name -> accountant.v1.LedgerSet
-	17, // 8: accountant.v1.ReportSetRequest.charge:type_name -> accountant.v1.Charge
-	1,  // 9: accountant.v1.ReportSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
-	18, // 10: accountant.v1.ReportSetRequest.contribution:type_name -> accountant.v1.SetPart.Contribution
-	0,  // 11: accountant.v1.ReserveSetRequest.set:type_name -> accountant.v1.LedgerSet
-	19, // 12: accountant.v1.ReserveSetRequest.reserve:type_name -> accountant.v1.Reserve
-	1,  // 13: accountant.v1.ReserveSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
-	18, // 14: accountant.v1.ReserveSetRequest.contribution:type_name -> accountant.v1.SetPart.Contribution
-	1,  // 15: accountant.v1.ReserveSetResponse.receipt:type_name -> accountant.v1.SetReceipt
-	15, // 16: accountant.v1.ReserveSetResponse.expire_time:type_name -> google.protobuf.Timestamp
-	4,  // 17: accountant.v1.CommitSetRequest.commit:type_name -> accountant.v1.SetCommit
-	1,  // 18: accountant.v1.CommitSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
-	1,  // 19: accountant.v1.CommitSetResponse.receipt:type_name -> accountant.v1.SetReceipt
-	5,  // 20: accountant.v1.ReleaseSetRequest.release:type_name -> accountant.v1.SetRelease
-	1,  // 21: accountant.v1.ReleaseSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
-	1,  // 22: accountant.v1.ReleaseSetResponse.receipt:type_name -> accountant.v1.SetReceipt
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	16, // 3: accountant.v1.SetReceipt.contribution:type_name -> accountant.v1.SetPart.Contribution
+	3,  // 4: accountant.v1.SetCommit.reservation:type_name -> accountant.v1.SetReservation
+	17, // 5: accountant.v1.SetCommit.events:type_name -> accountant.v1.Event
+	13, // 6: accountant.v1.SetCommit.labels:type_name -> accountant.v1.SetCommit.LabelsEntry
+	3,  // 7: accountant.v1.SetRelease.reservation:type_name -> accountant.v1.SetReservation
+	0,  // 8: accountant.v1.ReportSetRequest.set:type_name -> accountant.v1.LedgerSet
+	18, // 9: accountant.v1.ReportSetRequest.charge:type_name -> accountant.v1.Charge
+	1,  // 10: accountant.v1.ReportSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
+	16, // 11: accountant.v1.ReportSetRequest.contribution:type_name -> accountant.v1.SetPart.Contribution
+	0,  // 12: accountant.v1.ReserveSetRequest.set:type_name -> accountant.v1.LedgerSet
+	19, // 13: accountant.v1.ReserveSetRequest.reserve:type_name -> accountant.v1.Reserve
+	1,  // 14: accountant.v1.ReserveSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
+	16, // 15: accountant.v1.ReserveSetRequest.contribution:type_name -> accountant.v1.SetPart.Contribution
+	1,  // 16: accountant.v1.ReserveSetResponse.receipt:type_name -> accountant.v1.SetReceipt
+	15, // 17: accountant.v1.ReserveSetResponse.expire_time:type_name -> google.protobuf.Timestamp
+	4,  // 18: accountant.v1.CommitSetRequest.commit:type_name -> accountant.v1.SetCommit
+	1,  // 19: accountant.v1.CommitSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
+	1,  // 20: accountant.v1.CommitSetResponse.receipt:type_name -> accountant.v1.SetReceipt
+	5,  // 21: accountant.v1.ReleaseSetRequest.release:type_name -> accountant.v1.SetRelease
+	1,  // 22: accountant.v1.ReleaseSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
+	1,  // 23: accountant.v1.ReleaseSetResponse.receipt:type_name -> accountant.v1.SetReceipt
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_set_proto_init() }

@@ -4,6 +4,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
+// mostRead bounds how many entries Overlap reads at once.
+const mostRead = 1000
+
 // Overlap finds sets of which several of the ledgers that it has read were charged, or had something set aside, with a
 // sensitivity in each ledger. What was given back later counts, too. Its zero value has read none.
 type Overlap struct {

@@ -289,7 +289,7 @@ func FromResult(r keeper.SetResult) *pb.SetReceipt {
 	}
 	out := &pb.SetReceipt{StoreId: at.StoreID, Journal: at.Ledger, Writer: at.Writer.Name, Sequence: at.Sequence,
 		Position: at.Position, HeadHash: at.Head[:], Time: timestamppb.New(at.Time),
-		Members: make([]*pb.SetMember, len(r.Members))}
+		Contribution: pb.SetPart_Contribution(r.Contribution), Members: make([]*pb.SetMember, len(r.Members))}
 	for i := range r.Members {
 		m := &r.Members[i]
 		out.Members[i] = &pb.SetMember{Ledger: m.Ledger, Position: m.Position, HeadHash: m.Head[:]}

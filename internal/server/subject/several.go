@@ -134,6 +134,9 @@ func (s Several) all(q accountant.Question, b *book) (out questions.Answered, er
 func (s Several) ofEach() (list []ledger.Assumption) {
 	for _, sub := range s.each {
 		for _, a := range sub.Standing.Assumptions {
+			if a.Kind == ledger.Shared { // the number counts what these ledgers have in common
+				continue
+			}
 			list = append(list, ledger.Assumption{Kind: "set", Descriptive: a.Descriptive,
 				Text: fmt.Sprintf("ledger %s, entry %d: %s", sub.View.Genesis.Spec.Name, a.Position, a.Text)})
 		}

@@ -1,11 +1,8 @@
 package questions
 
 import (
-	"fmt"
-
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
-	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire/sets"
 )
 
@@ -64,16 +61,4 @@ func FromSetAnswer(q accountant.Question, a SetAnswer) *pb.QueryPrivacySetRespon
 			Left: l.Left})
 	}
 	return r
-}
-
-// TogetherNote says, for a ledger's statement, that charges came together with charges to other ledgers; first is
-// the first entry of that kind. Where it is not, nobody has looked further: see setlanes.First.
-func TogetherNote(first ledger.Entry) string {
-	was := "was"
-	if first.Set.Members < 2 {
-		was = "may have been"
-	}
-	return fmt.Sprintf("Since entry %d this ledger %s charged together with others, the same charge to each. The "+
-		"numbers are for a record that is in none of the others; for one that may be in several, ask about all of "+
-		"them at once: accountctl query NAME,NAME.", first.Position, was)
 }

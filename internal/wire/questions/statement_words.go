@@ -119,7 +119,7 @@ func (s Statement) sections() (list []*pb.StatementSection) {
 		"Whatever is computed from these outputs later, without going back to the data, is covered too.",
 		"Anything else that was released from the data is not covered: for example the choice of hyperparameters on "+
 			"the same data, or an accuracy on training records, unless it was charged.")
-	add("Whose privacy", append([]string{s.neighbours()}, s.groups()...)...)
+	add("Whose privacy", append([]string{s.neighbours(), s.elsewhere()}, s.groups()...)...)
 	add("What an attacker can do", s.attacker()...)
 	add("Who has to be trusted", s.trusted()...)
 	add("If the data were shuffled", s.ifShuffled()...)
@@ -143,6 +143,23 @@ func (s Statement) neighbours() string {
 		text += " The " + whose + " does not name its unit of privacy, so this text takes it to be one record."
 	}
 	return text
+}
+
+// elsewhere says that people are protected less whose data are also in ledgers that were charged together with this
+// one, with a sensitivity in each.
+func (s Statement) elsewhere() string {
+	var entries []string
+	for _, a := range s.View.Balance.Assumptions {
+		if a.InEach() {
+			entries = append(entries, strconv.FormatUint(a.Position, 10))
+		}
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Some outputs were computed from several ledgers at once (from entry %s on). Whoever has data "+
+		"in several of these ledgers is protected less than this text says: it is for one %s with data in this one "+
+		"alone.", strings.Join(entries, " and from entry "), s.unit())
 }
 
 func (s Statement) groups() (points []string) {

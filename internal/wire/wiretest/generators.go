@@ -177,6 +177,7 @@ func Entries() *rapid.Generator[ledger.Entry] {
 				Journal:  rapid.Uint8Range(0, ledger.Journals-1).Draw(t, "journal"),
 				Position: rapid.Uint64Min(1).Draw(t, "set's position"),
 				Members:  rapid.Uint32Range(1, ledger.MaxMembers).Draw(t, "members")}
+			e.First = e.Set.Members > 1 && rapid.Bool().Draw(t, "first of its contribution")
 			e.Writer = ledger.SetWriter(e.Writer.Principal)
 			e.Sequence = rapid.Uint64Min(1).Draw(t, "sequence of the set's lane")
 		}

@@ -312,6 +312,7 @@ func GoldenEntries() (names []string, entries []ledger.Entry) {
 		part := &entries[len(entries)-1]
 		part.Set = &ledger.SetPart{Contribution: ledger.Contribution(1 + i%4), Journal: uint8(13 * i), Position: 16,
 			Members: 2, Names: ledger.NamesHash(members)}
+		part.First = i > 0
 		part.Writer = ledger.SetWriter(part.Writer.Principal)
 	}
 	add("amend-dataset-confirmed", ledger.AmendDataset{Confirm: true, Reason: "registered"})

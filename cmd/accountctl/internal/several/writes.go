@@ -38,8 +38,9 @@ func run[A answer](w *writes.Flags, c *cobra.Command, done string, say func(A),
 		if a.GetReplayed() {
 			done = "already " + done + " (replayed)"
 		}
-		w.Paragraph(fmt.Sprintf("%s: %d ledgers, %s, position %d, %s, %s", done, len(r.GetMembers()), r.GetJournal(),
-			r.GetPosition(), r.GetWriter(), spelling.Time(r.GetTime())))
+		w.Paragraph(fmt.Sprintf("%s: %d ledgers, %s, %s, position %d, %s, %s", done, len(r.GetMembers()),
+			spelling.Contribution(r.GetContribution()), r.GetJournal(), r.GetPosition(), r.GetWriter(),
+			spelling.Time(r.GetTime())))
 	}
 	if say != nil {
 		say(a)

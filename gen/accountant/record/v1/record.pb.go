@@ -677,7 +677,9 @@ type SetPart struct {
 	// SHA-256 of their names in order, each followed by a byte of 0; 32 bytes.
 	Names []byte `protobuf:"bytes,4,opt,name=names,proto3" json:"names,omitempty"`
 	// Whose rows the sensitivity bounds.
-	Contribution  v1.SetPart_Contribution `protobuf:"varint,5,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
+	Contribution v1.SetPart_Contribution `protobuf:"varint,5,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
+	// Whether it is the ledger's first part of a set of several ledgers with that contribution.
+	First         bool `protobuf:"varint,6,opt,name=first,proto3" json:"first,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -745,6 +747,13 @@ func (x *SetPart) GetContribution() v1.SetPart_Contribution {
 		return x.Contribution
 	}
 	return v1.SetPart_Contribution(0)
+}
+
+func (x *SetPart) GetFirst() bool {
+	if x != nil {
+		return x.First
+	}
+	return false
 }
 
 // Reservation is what is left of an open reservation. It follows from the log.
@@ -883,13 +892,14 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\btogether\x18\x1e \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12/\n" +
 	"\x03set\x18\x1f \x01(\v2\x1d.accountant.record.v1.SetPartR\x03set\x123\n" +
 	"\bapproval\x18  \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
-	"\x06actionJ\x04\b\x05\x10\x06J\x04\b\a\x10\bR\x06digestR\x12previous_in_ledger\"\xb8\x01\n" +
+	"\x06actionJ\x04\b\x05\x10\x06J\x04\b\a\x10\bR\x06digestR\x12previous_in_ledger\"\xce\x01\n" +
 	"\aSetPart\x12\x18\n" +
 	"\ajournal\x18\x01 \x01(\rR\ajournal\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x18\n" +
 	"\amembers\x18\x03 \x01(\rR\amembers\x12\x14\n" +
 	"\x05names\x18\x04 \x01(\fR\x05names\x12G\n" +
-	"\fcontribution\x18\x05 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\xb2\x01\n" +
+	"\fcontribution\x18\x05 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\x12\x14\n" +
+	"\x05first\x18\x06 \x01(\bR\x05first\"\xb2\x01\n" +
 	"\vReservation\x12.\n" +
 	"\x13deadline_unix_nanos\x18\x01 \x01(\x03R\x11deadlineUnixNanos\x12'\n" +
 	"\x04rest\x18\x02 \x03(\v2\x13.accountant.v1.PartR\x04rest\x12\x14\n" +

@@ -53,7 +53,7 @@ class Adopt(_message.Message):
     def __init__(self, dataset: _Optional[str] = ..., ledgers: _Optional[int] = ..., charged: bool = ..., independent_of_outputs: bool = ..., reason: _Optional[str] = ...) -> None: ...
 
 class AmendDataset(_message.Message):
-    __slots__ = ["add_version", "approval", "budgets", "caps", "confirm", "independent_of_outputs", "labels", "owners", "reason", "title"]
+    __slots__ = ["add_version", "budgets", "caps", "confirm", "independent_of_outputs", "labels", "late", "owners", "reason", "resolution", "title"]
     class LabelsEntry(_message.Message):
         __slots__ = ["key", "value"]
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -62,26 +62,28 @@ class AmendDataset(_message.Message):
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     ADD_VERSION_FIELD_NUMBER: _ClassVar[int]
-    APPROVAL_FIELD_NUMBER: _ClassVar[int]
     BUDGETS_FIELD_NUMBER: _ClassVar[int]
     CAPS_FIELD_NUMBER: _ClassVar[int]
     CONFIRM_FIELD_NUMBER: _ClassVar[int]
     INDEPENDENT_OF_OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
     OWNERS_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    RESOLUTION_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     add_version: DatasetVersion
-    approval: Approval
     budgets: _containers.RepeatedCompositeFieldContainer[Budget]
     caps: DatasetCaps
     confirm: bool
     independent_of_outputs: bool
     labels: _containers.ScalarMap[str, str]
+    late: bool
     owners: _containers.RepeatedScalarFieldContainer[str]
     reason: str
+    resolution: Resolution
     title: str
-    def __init__(self, title: _Optional[str] = ..., owners: _Optional[_Iterable[str]] = ..., labels: _Optional[_Mapping[str, str]] = ..., caps: _Optional[_Union[DatasetCaps, _Mapping]] = ..., budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., independent_of_outputs: bool = ..., add_version: _Optional[_Union[DatasetVersion, _Mapping]] = ..., reason: _Optional[str] = ..., approval: _Optional[_Union[Approval, _Mapping]] = ..., confirm: bool = ...) -> None: ...
+    def __init__(self, title: _Optional[str] = ..., owners: _Optional[_Iterable[str]] = ..., labels: _Optional[_Mapping[str, str]] = ..., caps: _Optional[_Union[DatasetCaps, _Mapping]] = ..., budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., independent_of_outputs: bool = ..., add_version: _Optional[_Union[DatasetVersion, _Mapping]] = ..., reason: _Optional[str] = ..., confirm: bool = ..., resolution: _Optional[_Union[Resolution, _Mapping]] = ..., late: bool = ...) -> None: ...
 
 class Amount(_message.Message):
     __slots__ = ["limit", "remaining", "reserved", "spent", "unit"]
@@ -218,11 +220,12 @@ class DatasetVersion(_message.Message):
     def __init__(self, of: _Optional[_Union[DatasetReference, _Mapping]] = ..., derived_from: _Optional[_Iterable[_Union[DatasetReference, _Mapping]]] = ...) -> None: ...
 
 class Entry(_message.Message):
-    __slots__ = ["access_policy", "acknowledge", "adopt", "amend_dataset", "charge", "close", "commit", "expire", "free", "hash", "position", "principal", "propose", "raw", "reconcile", "refund", "release", "reserve", "restored", "sequence", "set", "time", "together", "withdraw", "writer"]
+    __slots__ = ["access_policy", "acknowledge", "adopt", "amend_dataset", "approval", "charge", "close", "commit", "expire", "free", "hash", "position", "principal", "propose", "raw", "reconcile", "refund", "release", "reserve", "restored", "sequence", "set", "time", "together", "withdraw", "writer"]
     ACCESS_POLICY_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     ADOPT_FIELD_NUMBER: _ClassVar[int]
     AMEND_DATASET_FIELD_NUMBER: _ClassVar[int]
+    APPROVAL_FIELD_NUMBER: _ClassVar[int]
     CHARGE_FIELD_NUMBER: _ClassVar[int]
     CLOSE_FIELD_NUMBER: _ClassVar[int]
     COMMIT_FIELD_NUMBER: _ClassVar[int]
@@ -249,6 +252,7 @@ class Entry(_message.Message):
     acknowledge: Acknowledge
     adopt: Adopt
     amend_dataset: AmendDataset
+    approval: Approval
     charge: Charge
     close: Close
     commit: Commit
@@ -270,7 +274,7 @@ class Entry(_message.Message):
     together: Together
     withdraw: Withdraw
     writer: str
-    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., reconcile: _Optional[_Union[Reconcile, _Mapping]] = ..., free: _Optional[_Union[Free, _Mapping]] = ..., acknowledge: _Optional[_Union[Acknowledge, _Mapping]] = ..., propose: _Optional[_Union[Propose, _Mapping]] = ..., withdraw: _Optional[_Union[Withdraw, _Mapping]] = ..., access_policy: _Optional[_Union[AccessPolicy, _Mapping]] = ..., adopt: _Optional[_Union[Adopt, _Mapping]] = ..., amend_dataset: _Optional[_Union[AmendDataset, _Mapping]] = ..., together: _Optional[_Union[Together, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., set: _Optional[_Union[SetPart, _Mapping]] = ..., **kwargs) -> None: ...
+    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., reconcile: _Optional[_Union[Reconcile, _Mapping]] = ..., free: _Optional[_Union[Free, _Mapping]] = ..., acknowledge: _Optional[_Union[Acknowledge, _Mapping]] = ..., propose: _Optional[_Union[Propose, _Mapping]] = ..., withdraw: _Optional[_Union[Withdraw, _Mapping]] = ..., access_policy: _Optional[_Union[AccessPolicy, _Mapping]] = ..., adopt: _Optional[_Union[Adopt, _Mapping]] = ..., amend_dataset: _Optional[_Union[AmendDataset, _Mapping]] = ..., together: _Optional[_Union[Together, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., set: _Optional[_Union[SetPart, _Mapping]] = ..., approval: _Optional[_Union[Approval, _Mapping]] = ..., **kwargs) -> None: ...
 
 class Expire(_message.Message):
     __slots__ = ["reservation"]
@@ -279,18 +283,16 @@ class Expire(_message.Message):
     def __init__(self, reservation: _Optional[int] = ...) -> None: ...
 
 class Free(_message.Message):
-    __slots__ = ["approval", "events", "nothing_released", "reason", "reservation"]
-    APPROVAL_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["events", "nothing_released", "reason", "reservation"]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     NOTHING_RELEASED_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     RESERVATION_FIELD_NUMBER: _ClassVar[int]
-    approval: Approval
     events: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
     nothing_released: bool
     reason: str
     reservation: int
-    def __init__(self, reservation: _Optional[int] = ..., nothing_released: bool = ..., reason: _Optional[str] = ..., events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., approval: _Optional[_Union[Approval, _Mapping]] = ...) -> None: ...
+    def __init__(self, reservation: _Optional[int] = ..., nothing_released: bool = ..., reason: _Optional[str] = ..., events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ...) -> None: ...
 
 class Ledger(_message.Message):
     __slots__ = ["acknowledgements", "assumptions", "budgets", "closed", "create_time", "distinct_mechanisms", "head_hash", "name", "needs_reconciling", "plan", "position", "principal", "proposals", "reservations", "spec", "store_id", "total_count"]
@@ -383,6 +385,34 @@ class LedgerSpec(_message.Message):
     privacy_unit: str
     def __init__(self, name: _Optional[str] = ..., adjacency: _Optional[_Union[_mechanism_pb2.Workload.Adjacency, str]] = ..., privacy_unit: _Optional[str] = ..., dataset_id: _Optional[str] = ..., dataset_version: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., policy: _Optional[_Union[LedgerSpec.Policy, str]] = ..., plan: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., expected_run: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., parent: _Optional[str] = ..., over_all_only: bool = ...) -> None: ...
 
+class Limit(_message.Message):
+    __slots__ = ["delta", "guard", "order", "value"]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    GUARD_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    delta: float
+    guard: Budget.Guard
+    order: float
+    value: float
+    def __init__(self, guard: _Optional[_Union[Budget.Guard, str]] = ..., value: _Optional[float] = ..., delta: _Optional[float] = ..., order: _Optional[float] = ...) -> None: ...
+
+class LostEntry(_message.Message):
+    __slots__ = ["hash", "position"]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    hash: bytes
+    position: int
+    def __init__(self, position: _Optional[int] = ..., hash: _Optional[bytes] = ...) -> None: ...
+
+class Part(_message.Message):
+    __slots__ = ["count", "mechanism"]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    mechanism: _mechanism_pb2.Mechanism
+    def __init__(self, mechanism: _Optional[_Union[_mechanism_pb2.Mechanism, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
+
 class PlanBalance(_message.Message):
     __slots__ = ["mechanism", "planned", "remaining", "reserved", "spent"]
     MECHANISM_FIELD_NUMBER: _ClassVar[int]
@@ -427,18 +457,20 @@ class Propose(_message.Message):
     def __init__(self, refund: _Optional[_Union[Refund, _Mapping]] = ..., free: _Optional[_Union[Free, _Mapping]] = ..., reconcile: _Optional[_Union[Reconcile, _Mapping]] = ..., amend_dataset: _Optional[_Union[AmendDataset, _Mapping]] = ..., lifetime_seconds: _Optional[int] = ..., person: _Optional[str] = ..., **kwargs) -> None: ...
 
 class Raise(_message.Message):
-    __slots__ = ["approval", "budgets", "independent_of_outputs", "plan", "reason"]
-    APPROVAL_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["budgets", "independent_of_outputs", "late", "plan", "reason", "resolution"]
     BUDGETS_FIELD_NUMBER: _ClassVar[int]
     INDEPENDENT_OF_OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
     PLAN_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
-    approval: Approval
+    RESOLUTION_FIELD_NUMBER: _ClassVar[int]
     budgets: _containers.RepeatedCompositeFieldContainer[Budget]
     independent_of_outputs: bool
+    late: bool
     plan: _mechanism_pb2.Workload
     reason: str
-    def __init__(self, budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., plan: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., independent_of_outputs: bool = ..., reason: _Optional[str] = ..., approval: _Optional[_Union[Approval, _Mapping]] = ...) -> None: ...
+    resolution: Resolution
+    def __init__(self, budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., plan: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., independent_of_outputs: bool = ..., reason: _Optional[str] = ..., resolution: _Optional[_Union[Resolution, _Mapping]] = ..., late: bool = ...) -> None: ...
 
 class Receipt(_message.Message):
     __slots__ = ["head_hash", "ledger", "position", "sequence", "store_id", "time", "writer"]
@@ -459,34 +491,30 @@ class Receipt(_message.Message):
     def __init__(self, store_id: _Optional[str] = ..., ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Reconcile(_message.Message):
-    __slots__ = ["accept_loss", "approval", "contribution", "events", "over_budget", "reason"]
+    __slots__ = ["accept_loss", "contribution", "events", "over_budget", "reason"]
     ACCEPT_LOSS_FIELD_NUMBER: _ClassVar[int]
-    APPROVAL_FIELD_NUMBER: _ClassVar[int]
     CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     OVER_BUDGET_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     accept_loss: bool
-    approval: Approval
     contribution: SetPart.Contribution
     events: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
     over_budget: bool
     reason: str
-    def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., accept_loss: bool = ..., reason: _Optional[str] = ..., over_budget: bool = ..., approval: _Optional[_Union[Approval, _Mapping]] = ..., contribution: _Optional[_Union[SetPart.Contribution, str]] = ...) -> None: ...
+    def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., accept_loss: bool = ..., reason: _Optional[str] = ..., over_budget: bool = ..., contribution: _Optional[_Union[SetPart.Contribution, str]] = ...) -> None: ...
 
 class Refund(_message.Message):
-    __slots__ = ["approval", "events", "nothing_released", "position", "reason"]
-    APPROVAL_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["events", "nothing_released", "position", "reason"]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     NOTHING_RELEASED_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
-    approval: Approval
     events: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
     nothing_released: bool
     position: int
     reason: str
-    def __init__(self, position: _Optional[int] = ..., nothing_released: bool = ..., reason: _Optional[str] = ..., events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., approval: _Optional[_Union[Approval, _Mapping]] = ...) -> None: ...
+    def __init__(self, position: _Optional[int] = ..., nothing_released: bool = ..., reason: _Optional[str] = ..., events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ...) -> None: ...
 
 class Release(_message.Message):
     __slots__ = ["holder", "reason", "reservation"]
@@ -539,21 +567,27 @@ class Reserve(_message.Message):
     lifetime_seconds: int
     def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ..., lifetime_seconds: _Optional[int] = ..., child: _Optional[str] = ..., holder: _Optional[str] = ...) -> None: ...
 
+class Resolution(_message.Message):
+    __slots__ = ["limits", "plan"]
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    limits: _containers.RepeatedCompositeFieldContainer[Limit]
+    plan: _containers.RepeatedCompositeFieldContainer[Part]
+    def __init__(self, limits: _Optional[_Iterable[_Union[Limit, _Mapping]]] = ..., plan: _Optional[_Iterable[_Union[Part, _Mapping]]] = ...) -> None: ...
+
 class Restored(_message.Message):
-    __slots__ = ["backup_sha256", "from_store_id", "lost_hash", "lost_position", "newest_time", "store_id"]
+    __slots__ = ["backup_sha256", "from_store_id", "lost", "newest_time", "store_id"]
     BACKUP_SHA256_FIELD_NUMBER: _ClassVar[int]
     FROM_STORE_ID_FIELD_NUMBER: _ClassVar[int]
-    LOST_HASH_FIELD_NUMBER: _ClassVar[int]
-    LOST_POSITION_FIELD_NUMBER: _ClassVar[int]
+    LOST_FIELD_NUMBER: _ClassVar[int]
     NEWEST_TIME_FIELD_NUMBER: _ClassVar[int]
     STORE_ID_FIELD_NUMBER: _ClassVar[int]
     backup_sha256: bytes
     from_store_id: str
-    lost_hash: bytes
-    lost_position: int
+    lost: LostEntry
     newest_time: _timestamp_pb2.Timestamp
     store_id: str
-    def __init__(self, from_store_id: _Optional[str] = ..., store_id: _Optional[str] = ..., backup_sha256: _Optional[bytes] = ..., newest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., lost_position: _Optional[int] = ..., lost_hash: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, from_store_id: _Optional[str] = ..., store_id: _Optional[str] = ..., backup_sha256: _Optional[bytes] = ..., newest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., lost: _Optional[_Union[LostEntry, _Mapping]] = ...) -> None: ...
 
 class SetPart(_message.Message):
     __slots__ = ["contribution", "journal", "members", "names_sha256", "position"]

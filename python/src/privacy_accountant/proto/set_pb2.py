@@ -16,7 +16,7 @@ from . import mechanism_pb2 as accountant_dot_v1_dot_mechanism__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61\x63\x63ountant/v1/set.proto\x12\raccountant.v1\x1a\x1a\x61\x63\x63ountant/v1/ledger.proto\x1a\x1d\x61\x63\x63ountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"G\n\tLedgerSet\x12\x0f\n\x07ledgers\x18\x01 \x03(\t\x12)\n\x05range\x18\x02 \x01(\x0b\x32\x1a.accountant.v1.LedgerRange\"\xcb\x01\n\nSetReceipt\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07journal\x18\x02 \x01(\t\x12\x0e\n\x06writer\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x04\x12\x10\n\x08position\x18\x05 \x01(\x04\x12\x11\n\thead_hash\x18\x06 \x01(\x0c\x12(\n\x04time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x07members\x18\x08 \x03(\x0b\x32\x18.accountant.v1.SetMember\"@\n\tSetMember\x12\x0e\n\x06ledger\x18\x01 \x01(\t\x12\x10\n\x08position\x18\x02 \x01(\x04\x12\x11\n\thead_hash\x18\x03 \x01(\x0c\"3\n\x0eSetReservation\x12\x0f\n\x07journal\x18\x01 \x01(\t\x12\x10\n\x08position\x18\x02 \x01(\x04\"\xca\x01\n\tSetCommit\x12\x32\n\x0breservation\x18\x01 \x01(\x0b\x32\x1d.accountant.v1.SetReservation\x12$\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x14.accountant.v1.Event\x12\x34\n\x06labels\x18\x03 \x03(\x0b\x32$.accountant.v1.SetCommit.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"P\n\nSetRelease\x12\x32\n\x0breservation\x18\x01 \x01(\x0b\x32\x1d.accountant.v1.SetReservation\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x82\x02\n\x10ReportSetRequest\x12%\n\x03set\x18\x01 \x01(\x0b\x32\x18.accountant.v1.LedgerSet\x12\x0e\n\x06writer\x18\x02 \x01(\t\x12\x10\n\x08sequence\x18\x03 \x01(\x04\x12%\n\x06\x63harge\x18\x04 \x01(\x0b\x32\x15.accountant.v1.Charge\x12\x12\n\ncheck_only\x18\x05 \x01(\x08\x12/\n\x0clast_receipt\x18\x06 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\x12\x39\n\x0c\x63ontribution\x18\x07 \x01(\x0e\x32#.accountant.v1.SetPart.Contribution\"\xf1\x01\n\x11ReserveSetRequest\x12%\n\x03set\x18\x01 \x01(\x0b\x32\x18.accountant.v1.LedgerSet\x12\x0e\n\x06writer\x18\x02 \x01(\t\x12\x10\n\x08sequence\x18\x03 \x01(\x04\x12\'\n\x07reserve\x18\x04 \x01(\x0b\x32\x16.accountant.v1.Reserve\x12/\n\x0clast_receipt\x18\x05 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\x12\x39\n\x0c\x63ontribution\x18\x06 \x01(\x0e\x32#.accountant.v1.SetPart.Contribution\"\x83\x01\n\x12ReserveSetResponse\x12*\n\x07receipt\x18\x01 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12/\n\x0b\x65xpire_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8f\x01\n\x10\x43ommitSetRequest\x12\x0e\n\x06writer\x18\x01 \x01(\t\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12(\n\x06\x63ommit\x18\x03 \x01(\x0b\x32\x18.accountant.v1.SetCommit\x12/\n\x0clast_receipt\x18\x04 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\"Q\n\x11\x43ommitSetResponse\x12*\n\x07receipt\x18\x01 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"\x92\x01\n\x11ReleaseSetRequest\x12\x0e\n\x06writer\x18\x01 \x01(\t\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12*\n\x07release\x18\x03 \x01(\x0b\x32\x19.accountant.v1.SetRelease\x12/\n\x0clast_receipt\x18\x04 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\"R\n\x12ReleaseSetResponse\x12*\n\x07receipt\x18\x01 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x42\x43ZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61\x63\x63ountant/v1/set.proto\x12\raccountant.v1\x1a\x1a\x61\x63\x63ountant/v1/ledger.proto\x1a\x1d\x61\x63\x63ountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"G\n\tLedgerSet\x12\x0f\n\x07ledgers\x18\x01 \x03(\t\x12)\n\x05range\x18\x02 \x01(\x0b\x32\x1a.accountant.v1.LedgerRange\"\x86\x02\n\nSetReceipt\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07journal\x18\x02 \x01(\t\x12\x0e\n\x06writer\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x04\x12\x10\n\x08position\x18\x05 \x01(\x04\x12\x11\n\thead_hash\x18\x06 \x01(\x0c\x12(\n\x04time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x07members\x18\x08 \x03(\x0b\x32\x18.accountant.v1.SetMember\x12\x39\n\x0c\x63ontribution\x18\t \x01(\x0e\x32#.accountant.v1.SetPart.Contribution\"@\n\tSetMember\x12\x0e\n\x06ledger\x18\x01 \x01(\t\x12\x10\n\x08position\x18\x02 \x01(\x04\x12\x11\n\thead_hash\x18\x03 \x01(\x0c\"3\n\x0eSetReservation\x12\x0f\n\x07journal\x18\x01 \x01(\t\x12\x10\n\x08position\x18\x02 \x01(\x04\"\xca\x01\n\tSetCommit\x12\x32\n\x0breservation\x18\x01 \x01(\x0b\x32\x1d.accountant.v1.SetReservation\x12$\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x14.accountant.v1.Event\x12\x34\n\x06labels\x18\x03 \x03(\x0b\x32$.accountant.v1.SetCommit.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"P\n\nSetRelease\x12\x32\n\x0breservation\x18\x01 \x01(\x0b\x32\x1d.accountant.v1.SetReservation\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x82\x02\n\x10ReportSetRequest\x12%\n\x03set\x18\x01 \x01(\x0b\x32\x18.accountant.v1.LedgerSet\x12\x0e\n\x06writer\x18\x02 \x01(\t\x12\x10\n\x08sequence\x18\x03 \x01(\x04\x12%\n\x06\x63harge\x18\x04 \x01(\x0b\x32\x15.accountant.v1.Charge\x12\x12\n\ncheck_only\x18\x05 \x01(\x08\x12/\n\x0clast_receipt\x18\x06 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\x12\x39\n\x0c\x63ontribution\x18\x07 \x01(\x0e\x32#.accountant.v1.SetPart.Contribution\"\xf1\x01\n\x11ReserveSetRequest\x12%\n\x03set\x18\x01 \x01(\x0b\x32\x18.accountant.v1.LedgerSet\x12\x0e\n\x06writer\x18\x02 \x01(\t\x12\x10\n\x08sequence\x18\x03 \x01(\x04\x12\'\n\x07reserve\x18\x04 \x01(\x0b\x32\x16.accountant.v1.Reserve\x12/\n\x0clast_receipt\x18\x05 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\x12\x39\n\x0c\x63ontribution\x18\x06 \x01(\x0e\x32#.accountant.v1.SetPart.Contribution\"\x83\x01\n\x12ReserveSetResponse\x12*\n\x07receipt\x18\x01 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12/\n\x0b\x65xpire_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8f\x01\n\x10\x43ommitSetRequest\x12\x0e\n\x06writer\x18\x01 \x01(\t\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12(\n\x06\x63ommit\x18\x03 \x01(\x0b\x32\x18.accountant.v1.SetCommit\x12/\n\x0clast_receipt\x18\x04 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\"Q\n\x11\x43ommitSetResponse\x12*\n\x07receipt\x18\x01 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"\x92\x01\n\x11ReleaseSetRequest\x12\x0e\n\x06writer\x18\x01 \x01(\t\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12*\n\x07release\x18\x03 \x01(\x0b\x32\x19.accountant.v1.SetRelease\x12/\n\x0clast_receipt\x18\x04 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\"R\n\x12ReleaseSetResponse\x12*\n\x07receipt\x18\x01 \x01(\x0b\x32\x19.accountant.v1.SetReceipt\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x42\x43ZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, __name__, globals())
@@ -29,29 +29,29 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _LEDGERSET._serialized_start=134
   _LEDGERSET._serialized_end=205
   _SETRECEIPT._serialized_start=208
-  _SETRECEIPT._serialized_end=411
-  _SETMEMBER._serialized_start=413
-  _SETMEMBER._serialized_end=477
-  _SETRESERVATION._serialized_start=479
-  _SETRESERVATION._serialized_end=530
-  _SETCOMMIT._serialized_start=533
-  _SETCOMMIT._serialized_end=735
-  _SETCOMMIT_LABELSENTRY._serialized_start=690
-  _SETCOMMIT_LABELSENTRY._serialized_end=735
-  _SETRELEASE._serialized_start=737
-  _SETRELEASE._serialized_end=817
-  _REPORTSETREQUEST._serialized_start=820
-  _REPORTSETREQUEST._serialized_end=1078
-  _RESERVESETREQUEST._serialized_start=1081
-  _RESERVESETREQUEST._serialized_end=1322
-  _RESERVESETRESPONSE._serialized_start=1325
-  _RESERVESETRESPONSE._serialized_end=1456
-  _COMMITSETREQUEST._serialized_start=1459
-  _COMMITSETREQUEST._serialized_end=1602
-  _COMMITSETRESPONSE._serialized_start=1604
-  _COMMITSETRESPONSE._serialized_end=1685
-  _RELEASESETREQUEST._serialized_start=1688
-  _RELEASESETREQUEST._serialized_end=1834
-  _RELEASESETRESPONSE._serialized_start=1836
-  _RELEASESETRESPONSE._serialized_end=1918
+  _SETRECEIPT._serialized_end=470
+  _SETMEMBER._serialized_start=472
+  _SETMEMBER._serialized_end=536
+  _SETRESERVATION._serialized_start=538
+  _SETRESERVATION._serialized_end=589
+  _SETCOMMIT._serialized_start=592
+  _SETCOMMIT._serialized_end=794
+  _SETCOMMIT_LABELSENTRY._serialized_start=749
+  _SETCOMMIT_LABELSENTRY._serialized_end=794
+  _SETRELEASE._serialized_start=796
+  _SETRELEASE._serialized_end=876
+  _REPORTSETREQUEST._serialized_start=879
+  _REPORTSETREQUEST._serialized_end=1137
+  _RESERVESETREQUEST._serialized_start=1140
+  _RESERVESETREQUEST._serialized_end=1381
+  _RESERVESETRESPONSE._serialized_start=1384
+  _RESERVESETRESPONSE._serialized_end=1515
+  _COMMITSETREQUEST._serialized_start=1518
+  _COMMITSETREQUEST._serialized_end=1661
+  _COMMITSETRESPONSE._serialized_start=1663
+  _COMMITSETRESPONSE._serialized_end=1744
+  _RELEASESETREQUEST._serialized_start=1747
+  _RELEASESETREQUEST._serialized_end=1893
+  _RELEASESETRESPONSE._serialized_start=1895
+  _RELEASESETRESPONSE._serialized_end=1977
 # @@protoc_insertion_point(module_scope)

@@ -128,7 +128,8 @@ class SetMember(_message.Message):
     def __init__(self, ledger: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ...) -> None: ...
 
 class SetReceipt(_message.Message):
-    __slots__ = ["head_hash", "journal", "members", "position", "sequence", "store_id", "time", "writer"]
+    __slots__ = ["contribution", "head_hash", "journal", "members", "position", "sequence", "store_id", "time", "writer"]
+    CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
     HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
     JOURNAL_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
@@ -137,6 +138,7 @@ class SetReceipt(_message.Message):
     STORE_ID_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
+    contribution: _ledger_pb2.SetPart.Contribution
     head_hash: bytes
     journal: str
     members: _containers.RepeatedCompositeFieldContainer[SetMember]
@@ -145,7 +147,7 @@ class SetReceipt(_message.Message):
     store_id: str
     time: _timestamp_pb2.Timestamp
     writer: str
-    def __init__(self, store_id: _Optional[str] = ..., journal: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., members: _Optional[_Iterable[_Union[SetMember, _Mapping]]] = ...) -> None: ...
+    def __init__(self, store_id: _Optional[str] = ..., journal: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., members: _Optional[_Iterable[_Union[SetMember, _Mapping]]] = ..., contribution: _Optional[_Union[_ledger_pb2.SetPart.Contribution, str]] = ...) -> None: ...
 
 class SetRelease(_message.Message):
     __slots__ = ["reason", "reservation"]
