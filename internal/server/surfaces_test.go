@@ -33,6 +33,7 @@ func TestSurfacesAgree(t *testing.T) {
 	planned := servertest.Plan("plan", servertest.Gaussian(2, 5).Events...)
 	bounded := servertest.Plan("bounded", servertest.Gaussian(2, 5).Events...)
 	bounded.Budgets = []*pb.Budget{{Epsilon: proto.Float64(9), Delta: proto.Float64(3e-7)}}
+	var names []string
 	for _, spec := range []*pb.LedgerSpec{
 		servertest.Spec("descriptive"), servertest.Spec("empty"), servertest.Spec("closed"), under, planned, bounded,
 		servertest.Filter("basic", epsilonDelta(pb.Budget_BASIC, 3, 1e-5)),
@@ -66,6 +67,11 @@ func TestSurfacesAgree(t *testing.T) {
 			}
 		}
 		t.Run(name, func(t *testing.T) { s.agree(t, name) })
+		names = append(names, name)
+	}
+	s.LoseAfter(func() {}) // a restored copy, which is not reconciled
+	for _, name := range names {
+		t.Run(name+" restored", func(t *testing.T) { s.agree(t, name) })
 	}
 }
 

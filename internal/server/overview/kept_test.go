@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 )
 
@@ -102,5 +103,37 @@ func TestKeptValuesAreBounded(t *testing.T) {
 			sum > 1000 && k.recent.Len() > 1 {
 			t.Fatalf("after %d: %d values of %d bytes, counted as %d", i, k.recent.Len(), sum, k.bytes)
 		}
+	}
+}
+
+// entriesOf is a store of ledgers with one entry each; it counts how often entries are read.
+type entriesOf struct {
+	ledger.Store
+	reads int
+}
+
+func (s *entriesOf) Records(string, uint64, int) ([]ledger.Record, error) {
+	s.reads++
+	return []ledger.Record{{Entry: ledger.Entry{Position: 1, Action: ledger.Close{}}}}, nil
+}
+
+// Whoever asks about the largest set again reads no entry of its ledgers again, also if others asked who has spent most
+// in the meantime.
+func TestLargestSetIsReadOnce(t *testing.T) {
+	t.Parallel()
+	store := &entriesOf{}
+	in := turns.NewInTime(turns.NewRotation(1, time.Hour, unmeasured{}), nil)
+	h := New(Config{Store: store, InTime: in})
+	for range 2 {
+		for i := range ledger.MaxMembers {
+			v := ledger.View{}
+			v.Genesis.Spec.Name, v.Head.Position = fmt.Sprint("days/", i), 1
+			if _, _, err := h.Sharing(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if store.reads != ledger.MaxMembers {
+		t.Errorf("entries of %d ledgers were read %d times", ledger.MaxMembers, store.reads)
 	}
 }

@@ -56,6 +56,8 @@ const (
 	// Of what was read of ledgers' entries, for histories and for spending each.
 	maxKept      = 256
 	maxKeptBytes = 64 << 20
+	// Of what ledgers have in common: whoever asks about the largest set twice reads its ledgers' entries once.
+	maxSharing = 2 * ledger.MaxMembers
 	// Of ranges of a history, apart from the others: whoever looks closer makes nobody read a ledger again.
 	maxRanges      = 64
 	maxRangesBytes = 32 << 20
@@ -74,6 +76,7 @@ type Handlers struct {
 	pasts  *kept[pastKey, *past]
 	ranges *kept[rangeKey, *past]
 	groups *kept[groupsKey, grouped]
+	shares *kept[groupsKey, grouped] // by set
 
 	beyond    *beyond
 	following following
@@ -107,7 +110,8 @@ func New(c Config) *Handlers {
 	b := newBeyond()
 	return &Handlers{Config: c, rows: rows, pasts: newKept[pastKey, *past](maxKept, maxKeptBytes),
 		ranges: newKept[rangeKey, *past](maxRanges, maxRangesBytes),
-		groups: newKept[groupsKey, grouped](maxKept, maxKeptBytes), beyond: b, following: following{beyond: b}}
+		groups: newKept[groupsKey, grouped](maxKept, maxKeptBytes),
+		shares: newKept[groupsKey, grouped](maxSharing, maxKeptBytes), beyond: b, following: following{beyond: b}}
 }
 
 // QueryOverview implements the API.

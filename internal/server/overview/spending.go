@@ -42,19 +42,21 @@ func (h *Handlers) QuerySpending(ctx context.Context,
 	key := groupsKey{name: req.GetLedger(), by: groupings[req.GetBy()], label: req.GetLabelKey()}
 	if req.GetProgress() {
 		reading, err := soon(ctx, h, h.groups, key, v.Head.Position, func(ctx context.Context) error {
-			_, err := grouping(ctx, h, key, v, func(grouped, *turns.Turn) (struct{}, error) { return struct{}{}, nil })
+			_, err := grouping(ctx, h, h.groups, key, v,
+				func(grouped, *turns.Turn) (struct{}, error) { return struct{}{}, nil })
 			return err
 		})
 		if err != nil || reading != nil {
 			return &pb.QuerySpendingResponse{Delta: deltaOf(v, req.Delta), Reading: reading}, err
 		}
 	}
-	answer, err := grouping(ctx, h, key, v, func(groups grouped, t *turns.Turn) (*pb.QuerySpendingResponse, error) {
+	about := func(groups grouped, t *turns.Turn) (*pb.QuerySpendingResponse, error) {
 		answer := &pb.QuerySpendingResponse{Delta: deltaOf(v, req.Delta), Position: groups.Position(),
 			SharesAddUp: v.Genesis.Spec.Policy != ledger.Descriptive, Warnings: questions.NotCounted(v.Assumptions)}
 		answer.Text = questions.SpendingText(answer.GetSharesAddUp())
 		return answer, h.spending(answer, v, groups.Groups, limit, t)
-	})
+	}
+	answer, err := grouping(ctx, h, h.groups, key, v, about)
 	if err == nil {
 		follow(h, h.groups, key, key.name)
 	}
@@ -64,7 +66,7 @@ func (h *Handlers) QuerySpending(ctx context.Context,
 // Sharing returns what a ledger has charged alone, and together with others: see history.Groups.Sharing.
 func (h *Handlers) Sharing(ctx context.Context, v ledger.View) (list []history.Share, whole bool, err error) {
 	key := groupsKey{name: v.Genesis.Spec.Name, by: history.BySet}
-	list, err = grouping(ctx, h, key, v, func(g grouped, _ *turns.Turn) (list []history.Share, err error) {
+	list, err = grouping(ctx, h, h.shares, key, v, func(g grouped, _ *turns.Turn) (list []history.Share, err error) {
 		list, whole = g.Sharing()
 		return list, nil
 	})
@@ -72,9 +74,9 @@ func (h *Handlers) Sharing(ctx context.Context, v ledger.View) (list []history.S
 }
 
 // grouping answers with a ledger's groups, once they have read up to its head.
-func grouping[A any](ctx context.Context, h *Handlers, key groupsKey, v ledger.View,
+func grouping[A any](ctx context.Context, h *Handlers, in *kept[groupsKey, grouped], key groupsKey, v ledger.View,
 	answer func(grouped, *turns.Turn) (A, error)) (none A, err error) {
-	g, err := h.groups.begin(ctx, h.InTime, key, func() grouped {
+	g, err := in.begin(ctx, h.InTime, key, func() grouped {
 		return grouped{history.NewGroups(h.Store, key.name, key.by, key.label), new(atomic.Uint64)}
 	})
 	if err != nil {
