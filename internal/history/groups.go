@@ -270,8 +270,10 @@ func (g *Groups) find(e ledger.Entry, d ledger.Details, from *holding) *Group {
 		return g.group(e.Time.UTC().Format("2006-01"), false)
 	case BySet:
 		switch {
-		case from != nil:
+		case from != nil && (e.Set != nil || from.child):
 			return from.group
+		case from != nil && from.group.inEach(): // perhaps for a release that the others' ledgers had, too
+			return g.group("committed alone", true)
 		case d.Child != "":
 			return g.group("child ledgers", true)
 		case d.Elsewhere != 0: // which other ledgers had it is not known
@@ -304,6 +306,11 @@ func (g *Groups) find(e ledger.Entry, d ledger.Details, from *holding) *Group {
 		return g.group(e.Writer.Principal, false)
 	}
 	return nil
+}
+
+// inEach reports whether several ledgers have what g has, with a sensitivity in each.
+func (g *Group) inEach() bool {
+	return g.Set != nil && g.Set.Members > 1 && g.Set.Contribution != ledger.OverAll
 }
 
 // group returns the group of a name. Of a name that stands in entries and the same text in our own words there

@@ -15,7 +15,8 @@ type Share struct {
 
 // Sharing returns what Groups by set have found. It is not whole for a ledger that has had children: what these have
 // charged together with others is written down in their own entries. Nor is it for a ledger that has lost a charge to
-// several ledgers.
+// several ledgers, or has committed alone what was set aside in each of several: nobody knows whether the others have
+// the same release.
 func (g *Groups) Sharing() (list []Share, whole bool) {
 	whole = true
 	for _, group := range g.groups {

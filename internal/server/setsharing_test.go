@@ -199,3 +199,39 @@ func TestWholeBudgetsOfSets(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// What each of two ledgers commits alone of what was set aside in both at once may be two releases, and need not be one
+// that both had. With a sensitivity in each, it may be either.
+func TestCommitsAloneOfAReservationOfASet(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	ctx := servertest.Context(t)
+	want := askAt(t, normals(20, 6), 1e-6).Epsilon
+	for c, one := range map[pb.SetPart_Contribution]float64{
+		pb.SetPart_OVER_ALL: 0, pb.SetPart_IN_EACH: askAt(t, normals(10, 3), 1e-6).Epsilon} {
+		names := []string{strings.ToLower(c.String()) + "/a", strings.ToLower(c.String()) + "/b"}
+		for _, name := range names {
+			s.Create(servertest.Filter(name, epsilonDelta(pb.Budget_ZCDP, 3, 1e-5)))
+		}
+		held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
+			Writer: servertest.Writer(), Contribution: c, Reserve: &pb.Reserve{LifetimeSeconds: 600,
+				Events: servertest.Gaussian(20, 10).GetEvents()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range names {
+			if _, err := s.Client.Commit(ctx, &pb.CommitRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
+				Commit: &pb.Commit{Reservation: held.GetReceipt().GetMembers()[i].GetPosition(),
+					Events: servertest.Gaussian(20, 3).GetEvents()}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := s.Client.QueryPrivacySet(ctx, setAtDelta(1e-6, names...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := got.GetInAll().GetRunning(); c == pb.SetPart_OVER_ALL && !near(e, want) || e < max(want, one) {
+			t.Errorf("%v: ε ≤ %v so far; want %v, and %v if it was one release", c, e, want, one)
+		}
+	}
+}
