@@ -130,15 +130,23 @@ check: ## all that .ci/run does
 
 PEERS = bench/peers/.venv
 
-# opacus without what it depends on: its accountants need no torch.
+# Some without what they depend on: their accountants need neither torch nor jax.
+BARE_PEERS = '^opacus\|^jax-privacy\|^riskcal'
 $(PEERS)/ready: bench/peers/requirements.txt
 	python3 -m venv $(PEERS)
-	grep -v '^opacus' $< | $(PEERS)/bin/pip install -q -r /dev/stdin
-	grep '^opacus' $< | $(PEERS)/bin/pip install -q --no-deps -r /dev/stdin
+	grep -v $(BARE_PEERS) $< | $(PEERS)/bin/pip install -q -r /dev/stdin
+	grep $(BARE_PEERS) $< | $(PEERS)/bin/pip install -q --no-deps -r /dev/stdin
 	@touch $@
 
 bench-peers: build $(PEERS)/ready ## public accountants beside accountctl: docs/benchmarks.md, bench/peers/results.md (half an hour)
 	$(PEERS)/bin/python bench/peers/run.py --accountctl bin/accountctl
+
+.PHONY: conformance conforms
+conformance: build $(PEERS)/ready ## every case of conformance/ asked of every accountant: docs/conformance.md (ten minutes)
+	ACCOUNTCTL=bin/accountctl $(PEERS)/bin/python -m conformance.check --write
+
+conforms: build ## every case of conformance/ asked of accountctl
+	ACCOUNTCTL=bin/accountctl $(PYTHON) -m conformance.check --only accountctl
 
 test-interchange: build $(PEERS)/ready ## import and export against the real dp_accounting and Opacus (minutes)
 	$(PEERS)/bin/python bench/peers/interchange.py check --accountctl bin/accountctl

@@ -11,6 +11,7 @@ are measured in turns.
 
 import argparse
 import json
+import pathlib
 import resource
 import statistics
 import subprocess
@@ -18,7 +19,8 @@ import sys
 import time
 import warnings
 
-from one import opacus_class
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
+from conformance.runners.opacus import own as opacus_class
 
 DATASET, BATCH, EPOCHS, STEPS, EPSILON, DELTA = 60_000, 256, 60, 14_100, 3.0, 1e-6
 OWN = {name: opacus_class(name, name.upper() + "Accountant") for name in ("rdp", "prv")}

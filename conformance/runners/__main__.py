@@ -1,0 +1,5 @@
+import sys
+
+from . import serve
+
+serve(sys.argv[1])
