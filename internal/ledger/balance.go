@@ -85,8 +85,8 @@ func (s *State) View() View {
 
 // What an answer's numbers mean (docs/math/adaptivity.md §5).
 const (
-	// GuaranteeDescriptive: they hold if neither the parameters nor the stop
-	// depended on outputs.
+	// GuaranteeDescriptive: they hold if the parameters and the number of steps were fixed
+	// before any result was seen.
 	GuaranteeDescriptive = "descriptive"
 	// GuaranteePlan: they hold for the whole plan, however it is used.
 	GuaranteePlan = "plan"

@@ -6,9 +6,12 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
+// LowerBound says what stands beside a lower bound.
+const LowerBound = "no accountant can prove less"
+
 // Guarantees says what each guarantee means.
 var Guarantees = map[string]string{
-	"descriptive": "holds if neither the parameters nor the stop depended on outputs",
+	"descriptive": "holds if the parameters and the number of steps were fixed before any result was seen",
 	"plan":        "holds for the whole plan, in any order and wherever it stops",
 	"filter":      "holds for the whole budget, also if parameters depended on outputs",
 }

@@ -124,7 +124,7 @@ def test_spent_epsilon_follows_the_training(client: Client) -> None:
         spent = accountant.spent_epsilon(1e-5)
         done = workload((STEP, epoch * LENGTH), adjacency="add-or-remove-one")
         assert spent == pytest.approx(client.epsilon(done, 1e-5), rel=1e-6)
-        assert "neither the parameters nor the stop depended on outputs" in repr(spent)
+        assert "the parameters and the number of steps were fixed before any result was seen" in repr(spent)
         seen.append(spent)
         assert job.engine.get_epsilon(1e-5) == client.epsilon(job.ledger, 1e-5) > spent  # the plan's, all along
     assert seen[0] < seen[1]

@@ -15,7 +15,7 @@ DARK = {"text": "#e8eaed", "quiet": "#a3abb5", "grid": "#2c3138", "limit": "#ff8
         "lines": ("#56b4e9", "#ff9d5c", "#3ddbac", "#e9a1c9")}
 DASHES: tuple[Any, ...] = ("-", (0, (7, 3)), (0, (2, 3)), (0, (9, 3, 2, 3)))
 
-MEANS = {"descriptive": "This holds if neither the parameters nor the stop depended on outputs.",
+MEANS = {"descriptive": "This holds if the parameters and the number of steps were fixed before any result was seen.",
          "plan": "This holds for the whole plan, in any order and wherever it stops.",
          "filter": "This holds for the whole budget, also if parameters depended on outputs."}
 

@@ -109,7 +109,7 @@ class StatedEpsilon(float):
 class SpentEpsilon(StatedEpsilon):
     """An ε of what was run so far."""
 
-    assumption = "if neither the parameters nor the stop depended on outputs, and " + StatedEpsilon.assumption
+    assumption = "if the parameters and the number of steps were fixed before any result was seen, and " + StatedEpsilon.assumption
 
 
 class RemoteAccountant(IAccountant):  # type: ignore[misc]

@@ -18,7 +18,7 @@ func WarnOf(p *cli.Program, list []*accountantv1.Assumption) {
 
 // WriteLedger writes what a ledger's answer says in the order of the question: what was spent so far, then
 // what is guaranteed, each with what it rests on; then everything that Write does.
-func WriteLedger(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta bool) error {
+func WriteLedger(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta, verbose bool) error {
 	number := func(epsilon, delta float64, log *float64) string {
 		if byDelta {
 			return fmt.Sprintf("ε ≤ %s at δ = %s", num.FormatDecimalsUp(epsilon, 2), spelling.Exact(a.GetDelta()))
@@ -37,26 +37,26 @@ func WriteLedger(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta b
 		p.Paragraph("With what is reserved: " + whole + ".")
 	}
 	_, _ = fmt.Fprintln(p.Out)
-	return Write(p, a, byDelta)
+	return Write(p, a, byDelta, verbose)
 }
 
 // Write writes an answer for people: bounds rounded to the safe side, the
 // winner marked, what does not apply with its reason. byDelta tells what was
-// asked: ε at a δ, or δ at an ε.
-func Write(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta bool) error {
+// asked: ε at a δ, or δ at an ε. The bounds of all analyses follow where verbose is set.
+func Write(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta, verbose bool) error {
 	t := p.Table()
 	if byDelta {
 		t.Row("epsilon", "≤ "+num.FormatUp(a.GetEpsilon(), spelling.Digits), "at delta "+spelling.Exact(a.GetDelta()))
 		if a.EpsilonLower != nil {
-			t.Row("", "≥ "+num.FormatDown(a.GetEpsilonLower(), spelling.Digits), "whatever the analysis")
+			t.Row("", "≥ "+num.FormatDown(a.GetEpsilonLower(), spelling.Digits), spelling.LowerBound)
 		}
 	} else {
 		t.Row("delta", "≤ "+spelling.Delta(a.GetDelta(), a.LogDelta), "at epsilon "+spelling.Exact(a.GetEpsilon()))
 		if a.DeltaLower != nil {
-			t.Row("", "≥ "+num.FormatDown(a.GetDeltaLower(), spelling.Digits), "whatever the analysis")
+			t.Row("", "≥ "+num.FormatDown(a.GetDeltaLower(), spelling.Digits), spelling.LowerBound)
 		}
 	}
-	t.Row("guarantee", a.GetGuarantee(), spelling.Guarantees[a.GetGuarantee()])
+	t.Row("guarantee", spelling.Guarantees[a.GetGuarantee()])
 	if a.GetGuarantee() != "descriptive" && a.Running != nil {
 		running := num.FormatUp(a.GetRunning(), spelling.Digits)
 		if !byDelta {
@@ -70,7 +70,7 @@ func Write(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta bool) e
 	if a.Position != nil {
 		t.Row("position", a.GetPosition())
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Flush(); err != nil || !verbose {
 		return err
 	}
 	if _, err := fmt.Fprintln(p.Out); err != nil {

@@ -20,12 +20,12 @@ func TestWriteLedger(t *testing.T) {
 		want      []string // the first lines
 	}{
 		{"descriptive", 2.001, []string{"Spent so far: ε ≤ 2.01 at δ = 1e-05. This holds if",
-			"neither the parameters nor the stop depended on", "outputs.", ""}},
+			"the parameters and the number of steps were fixed", "before any result was seen.", ""}},
 		{"descriptive", 1, []string{"Spent so far: ε ≤ 1.00 at δ = 1e-05. This holds if",
-			"neither the parameters nor the stop depended on", "outputs.",
+			"the parameters and the number of steps were fixed", "before any result was seen.",
 			"With what is reserved: ε ≤ 2.01 at δ = 1e-05.", ""}},
 		{"plan", 1, []string{"Spent so far: ε ≤ 1.00 at δ = 1e-05. This holds if",
-			"neither the parameters nor the stop depended on", "outputs.",
+			"the parameters and the number of steps were fixed", "before any result was seen.",
 			"Guaranteed: ε ≤ 2.01 at δ = 1e-05. This holds for the", "whole plan, in any order and wherever it " +
 				"stops.", ""}},
 	} {
@@ -34,7 +34,7 @@ func TestWriteLedger(t *testing.T) {
 			nil)
 		err := WriteLedger(p, &accountantv1.QueryPrivacyResponse{Epsilon: proto.Float64(2.001),
 			Delta:     proto.Float64(1e-5),
-			Guarantee: c.guarantee, Running: &c.running}, true)
+			Guarantee: c.guarantee, Running: &c.running}, true, false)
 		if err != nil || p.Out.Flush() != nil {
 			t.Fatal(err)
 		}

@@ -29,6 +29,11 @@ func QuestionFlags(c *cobra.Command) *Question {
 	return q
 }
 
+// VerboseFlag adds -v.
+func VerboseFlag(c *cobra.Command) *bool {
+	return c.Flags().BoolP("verbose", "v", false, "also show the bound of every analysis, and why others do not apply")
+}
+
 // GapFlag adds --max-gap.
 func GapFlag(c *cobra.Command, gap *float64) {
 	c.Flags().Float64Var(gap, "max-gap", 0, "how far apart the bounds may be, > 0: of ε in nats, or of ln δ; the "+

@@ -298,7 +298,7 @@ func writeCalibrated(p *cli.Program, a *accountantv1.CalibrateResponse, r *accou
 		}
 		t.Row("epsilon", "≤ "+num.FormatUp(a.GetEpsilon(), digits), at)
 		if a.EpsilonLower != nil {
-			t.Row("", "≥ "+num.FormatDown(a.GetEpsilonLower(), digits), "whatever the analysis")
+			t.Row("", "≥ "+num.FormatDown(a.GetEpsilonLower(), digits), spelling.LowerBound)
 		}
 		t.Row("analysis", a.GetAnalysis())
 	}

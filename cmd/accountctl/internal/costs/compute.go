@@ -44,6 +44,7 @@ says and assumes.
 	}
 	q := answers.QuestionFlags(c)
 	source := workloads.AddSource(p, c, "a mechanism or --file", "accountctl compute --delta 1e-6 %s")
+	verbose := answers.VerboseFlag(c)
 	named := analysisFlags(c)
 	explained := c.Flags().Bool("explain", false, "show every bound, how loose it is, and what it rests on")
 	output := cli.OutputFlag(c, cli.FormatJSON)
@@ -73,7 +74,7 @@ says and assumes.
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
 		}
-		return answers.Write(p, answer, answers.ByDelta(request))
+		return answers.Write(p, answer, answers.ByDelta(request), *verbose)
 	}
 	return c
 }

@@ -170,7 +170,7 @@ func (s *subject) askCurve(p *cli.Program, c *cobra.Command,
 func writeCurve(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, tradeOff bool) error {
 	t := p.Table()
 	t.Row("advantage", "≤ "+num.FormatUp(a.GetAdvantage(), spelling.Digits),
-		"of an attacker who tests for a record; whatever the analysis ≥ "+
+		"of an attacker who tests for a record; "+spelling.LowerBound+" than "+
 			num.FormatDown(a.GetAdvantageLower(), spelling.Digits))
 	t.Row("equal error rate", "≥ "+num.FormatDown(a.GetEqualErrorRate(), spelling.Digits),
 		"of a test that errs equally often on both sides")
@@ -209,7 +209,7 @@ func writeGuarantees(t *cli.Table, a *accountantv1.QueryPrivacyCurveResponse) {
 		if v == nil {
 			return ""
 		}
-		return "whatever the analysis ≥ " + num.FormatDown(*v, spelling.Digits)
+		return spelling.LowerBound + " than " + num.FormatDown(*v, spelling.Digits)
 	}
 	if g := a.GetGaussianDp(); g != nil {
 		what := lower(g.MuLower)

@@ -157,13 +157,13 @@ func writeExplanation(p *cli.Program, e explanation) error {
 		t.Row("epsilon", "≤ "+num.FormatUp(e.answer.Epsilon, spelling.Digits),
 			"at delta "+spelling.Exact(e.answer.Delta))
 		if e.answer.EpsilonLower != nil {
-			t.Row("", "≥ "+num.FormatDown(*e.answer.EpsilonLower, spelling.Digits), "whatever the analysis")
+			t.Row("", "≥ "+num.FormatDown(*e.answer.EpsilonLower, spelling.Digits), spelling.LowerBound)
 		}
 	} else {
 		t.Row("delta", "≤ "+spelling.Delta(e.answer.Delta, &e.answer.LogDelta),
 			"at epsilon "+spelling.Exact(e.answer.Epsilon))
 		if e.answer.DeltaLower != nil {
-			t.Row("", "≥ "+num.FormatDown(*e.answer.DeltaLower, spelling.Digits), "whatever the analysis")
+			t.Row("", "≥ "+num.FormatDown(*e.answer.DeltaLower, spelling.Digits), spelling.LowerBound)
 		}
 	}
 	for _, text := range e.assumptions {

@@ -37,6 +37,7 @@ record that is in all of them, and for one that is in at most one.
 	ledgers := several.AddFlags(c)
 	c.Args = ledgers.Arguments(false)
 	q := answers.QuestionFlags(c)
+	verbose := answers.VerboseFlag(c)
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		of, _, err := ledgers.Take(c, args)
@@ -83,7 +84,7 @@ record that is in all of them, and for one that is in at most one.
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
 		}
-		return answers.WriteLedger(p, answer, answers.ByDelta(request))
+		return answers.WriteLedger(p, answer, answers.ByDelta(request), *verbose)
 	}
 	return c
 }
