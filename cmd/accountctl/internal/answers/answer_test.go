@@ -19,13 +19,13 @@ func TestWriteLedger(t *testing.T) {
 		running   float64
 		want      []string // the first lines
 	}{
-		{"descriptive", 2.001, []string{"Spent so far: ε ≤ 2.01 at δ = 1e-05. This holds if",
-			"the parameters and the number of steps were fixed", "before any result was seen.", ""}},
-		{"descriptive", 1, []string{"Spent so far: ε ≤ 1.00 at δ = 1e-05. This holds if",
-			"the parameters and the number of steps were fixed", "before any result was seen.",
+		{"descriptive", 2.001, []string{"Spent so far: ε ≤ 2.01 at δ = 1e-05. This holds if the",
+			"parameters and the number of steps were fixed before", "any result was seen.", ""}},
+		{"descriptive", 1, []string{"Spent so far: ε ≤ 1.00 at δ = 1e-05. This holds if the",
+			"parameters and the number of steps were fixed before", "any result was seen.",
 			"With what is reserved: ε ≤ 2.01 at δ = 1e-05.", ""}},
-		{"plan", 1, []string{"Spent so far: ε ≤ 1.00 at δ = 1e-05. This holds if",
-			"the parameters and the number of steps were fixed", "before any result was seen.",
+		{"plan", 1, []string{"Spent so far: ε ≤ 1.00 at δ = 1e-05. This holds if the",
+			"parameters and the number of steps were fixed before", "any result was seen.",
 			"Guaranteed: ε ≤ 2.01 at δ = 1e-05. This holds for the", "whole plan, in any order and wherever it " +
 				"stops.", ""}},
 	} {

@@ -302,7 +302,7 @@ func writeCalibrated(p *cli.Program, a *accountantv1.CalibrateResponse, r *accou
 		}
 		t.Row("analysis", a.GetAnalysis())
 	}
-	t.Row("guarantee", a.GetGuarantee(), spelling.Guarantees[a.GetGuarantee()])
+	t.Row("guarantee", spelling.Guarantees[a.GetGuarantee()])
 	for _, text := range spelling.Assumptions(a.GetAssumptions()) {
 		t.Row("assumes", text)
 	}

@@ -176,7 +176,7 @@ func writeCurve(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, trade
 		"of a test that errs equally often on both sides")
 	writeGuarantees(t, a)
 	writeGuesses(t, a)
-	t.Row("guarantee", a.GetGuarantee(), spelling.Guarantees[a.GetGuarantee()])
+	t.Row("guarantee", spelling.Guarantees[a.GetGuarantee()])
 	for _, text := range spelling.Assumptions(a.GetAssumptions()) {
 		t.Row("assumes", text)
 	}
