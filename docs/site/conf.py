@@ -18,10 +18,10 @@ STRUCTURE = {
     "How-to": """docs/recipes docs/python docs/frameworks docs/integrations docs/interchange docs/http docs/budgets
         docs/datasets docs/sets docs/dashboard docs/spending docs/statement docs/access docs/identities deploy/README
         docs/operations docs/durability docs/fleet docs/audit""",
-    "Reference": "docs/cli docs/mechanisms docs/glossary docs/benchmarks docs/comparison SECURITY CHANGELOG",
+    "Reference": "docs/cli docs/mechanisms docs/glossary docs/benchmarks docs/comparison docs/conformance SECURITY CHANGELOG",
     "Proofs": "docs/math/README docs/math/*",
     "Decisions": "docs/decisions/README docs/decisions/*",
-    "For contributors": "ARCHITECTURE CONTRIBUTING docs/releasing oracle/README bench/peers/results",
+    "For contributors": "ARCHITECTURE CONTRIBUTING docs/releasing oracle/README conformance/README bench/peers/results",
 }
 
 
