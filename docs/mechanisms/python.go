@@ -159,7 +159,7 @@ Run = Union[Events, pb.Workload, Mapping[str, Any]]
 		{"EntriesOptions", "services", &accountantv1.ListEntriesRequest{},
 			[]protoreflect.Name{"ledger", "page_token"}},
 		{"DatasetOptions", "dataset", &accountantv1.DatasetSpec{}, []protoreflect.Name{"id", "adjacency"}},
-		{"AmendDatasetOptions", "ledger", &accountantv1.AmendDataset{}, []protoreflect.Name{"reason", "approval"}},
+		{"AmendDatasetOptions", "ledger", &accountantv1.AmendDataset{}, []protoreflect.Name{"reason", "resolution", "late"}},
 		{"OverviewOptions", "overview", &accountantv1.QueryOverviewRequest{}, []protoreflect.Name{"page_token"}},
 		{"HistoryOptions", "overview", &accountantv1.QueryHistoryRequest{}, []protoreflect.Name{"ledger"}},
 		{"CurveOptions", "curve", &accountantv1.QueryPrivacyCurveRequest{}, []protoreflect.Name{"ledger", "workload"}},
