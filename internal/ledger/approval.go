@@ -58,7 +58,7 @@ type OpenProposal struct {
 type Propose struct {
 	Action Approvable `inner:"asked"`
 	// how long it may be approved
-	Lifetime time.Duration `field:"6" need:"a whole number from 1 to 2678400" most:"2678400" decided:"the access policy says it"`
+	Lifetime time.Duration `field:"6" need:"from 1 to 2678400" most:"2678400" decided:"the access policy says it"`
 	// who proposes it, by the policy of that time
 	Person string `field:"7" need:"a person or a principal" most:"256" decided:"the access policy says it"`
 }

@@ -60,7 +60,8 @@ func TestApprovalIsOfWhatWasProposed(t *testing.T) {
 		if c.change != nil {
 			c.change(&a, &v)
 		}
-		d := b.Decide(Request{Writer: Writer{c.by, "v"}, Sequence: 1, Action: v, Approval: &a}, Lane{}, noon.Add(c.after))
+		r := Request{Writer: Writer{c.by, "v"}, Sequence: 1, Action: v, Approval: &a}
+		d := b.Decide(r, Lane{}, noon.Add(c.after))
 		switch {
 		case c.says == "":
 			if d.Outcome != Accepted || len(b.amended.proposals) != 0 || b.total != 0 {

@@ -5,10 +5,12 @@ import "github.com/dpaccountant/accountant/internal/mechanism"
 // Commit charges a part of an open reservation. Once nothing is left of the
 // reservation, it is closed. Only the reservation's owner may commit it.
 type Commit struct {
-	Events      []mechanism.Event `field:"1" need:"1 to 1,000 events" most:"1000"` // at most what is left of it
-	Labels      []Label           `field:"2"`
-	Reservation uint64            `field:"3" need:"the position of the entry that made it, ≥ 1"` // the position of its entry
-	Holder      string            `field:"4" most:"63" decided:"the access policy says it"`      // of the caller's reservations
+	Events []mechanism.Event `field:"1" need:"1 to 1,000 events" most:"1000"` // at most what is left of it
+	Labels []Label           `field:"2"`
+	// the position of its entry
+	Reservation uint64 `field:"3" need:"the position of the entry that made it, ≥ 1"`
+	// of the caller's reservations
+	Holder string `field:"4" most:"63" decided:"the access policy says it"`
 }
 
 // Kind implements Action.

@@ -11,11 +11,12 @@ import (
 // job that died, and can neither commit nor release any more. As that job may have used
 // what it held, later answers list this and are descriptive, as after a Refund.
 type Free struct {
-	Reservation     uint64    `field:"1" need:"the position of the entry that made it, ≥ 1"` // the position of its entry
+	// the position of its entry
+	Reservation     uint64    `field:"1" need:"the position of the entry that made it, ≥ 1"`
 	NothingReleased Assertion `field:"2" need:"true: nothing computed for what is left was, or will be, released"`
 	Reason          string    `field:"3" need:"why, 1 to 1,024 bytes" most:"1024"`
 	// what was left of it
-	Events []mechanism.Event `field:"4" need:"1 to 1,000 events" most:"1000" decided:"they are what is left of the reservation"`
+	Events []mechanism.Event `field:"4" need:"1 to 1,000 events" most:"1000" decided:"what is left of the reservation"`
 }
 
 // Kind implements Action.

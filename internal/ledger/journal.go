@@ -37,8 +37,8 @@ func (c Contribution) Check(events []mechanism.Event) error {
 		if mechanism.Drawn(e.Mechanism) {
 			return &mechanism.ParameterError{Field: "contribution", Value: "IN_EACH of " + e.Mechanism.String(),
 				Allowed: "ROWS_DRAWN_IN_EACH if the rows that a person has in each ledger are drawn apart, " +
-					"PEOPLE_DRAWN_IN_EACH if a person's rows in all ledgers are drawn together, or OVER_ALL: a person " +
-					"in several ledgers loses different amounts"}
+					"PEOPLE_DRAWN_IN_EACH if a person's rows in all ledgers are drawn together, or OVER_ALL: a " +
+					"person in several ledgers loses different amounts"}
 		}
 	}
 	return nil

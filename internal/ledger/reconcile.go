@@ -33,8 +33,8 @@ func (v Reconcile) CheckAsked() error {
 			Allowed: "none where the loss is accepted"}
 	case n > 0 && v.Contribution == 0:
 		return &mechanism.ParameterError{Field: "contribution", Value: "missing",
-			Allowed: "OVER_ALL if the events were charged to this ledger alone, or to several with that contribution; " +
-				"otherwise the contribution with which they were charged to several"}
+			Allowed: "OVER_ALL if the events were charged to this ledger alone, or to several with that " +
+				"contribution; otherwise the contribution with which they were charged to several"}
 	case n == 0 && v.Contribution != 0:
 		return &mechanism.ParameterError{Field: "contribution", Value: fmt.Sprint(v.Contribution),
 			Allowed: "none without events"}

@@ -18,10 +18,14 @@ import (
 // A database whose standby takes over without the newest entries is such a copy, too:
 // the store stays the same, and a daemon that knows what was acknowledged says so.
 type Restored struct {
-	From    string    `field:"1" need:"a UUID in lower case" is:"uuid"` // the store that was copied, in which the ledger was
-	StoreID string    `field:"2" need:"a UUID in lower case" is:"uuid"` // the store that was made; the same if the database lost entries
-	Copy    Hash      `field:"3"`                                       // SHA-256 of the copy; zero if the database lost entries
-	Newest  time.Time `field:"4" need:"a time"`                         // of the newest record in the copy, of any ledger: it was made then or later
+	// the store that was copied, in which the ledger was
+	From string `field:"1" need:"a UUID in lower case" is:"uuid"`
+	// the store that was made; the same if the database lost entries
+	StoreID string `field:"2" need:"a UUID in lower case" is:"uuid"`
+	// SHA-256 of the copy; zero if the database lost entries
+	Copy Hash `field:"3"`
+	// of the newest record in the copy, of any ledger: it was made then or later
+	Newest time.Time `field:"4" need:"a time"`
 
 	// Lost is the newest entry that was acknowledged and that the database has lost; zero after a restore.
 	Lost Head `field:"5"`

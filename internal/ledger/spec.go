@@ -157,8 +157,9 @@ func shorten(v any) string {
 // it: were it found anew, a better analysis or another order would move limits
 // after outputs were seen.
 type Resolution struct {
-	Limits []accountant.Limit `field:"1" most:"16"`    // of Filtered: of each budget, in order
-	Plan   []mechanism.Part   `field:"2" most:"10000"` // of Planned: the largest counts, distinct mechanisms in the plan's order
+	Limits []accountant.Limit `field:"1" most:"16"` // of Filtered: of each budget, in order
+	// of Planned: the largest counts, distinct mechanisms in the plan's order
+	Plan []mechanism.Part `field:"2" most:"10000"`
 }
 
 // CheckOf checks that a resolution is one of these budgets, or with planned of a plan. It is not found anew: it is

@@ -5,10 +5,13 @@ package ledger
 type Together struct {
 	Members []Member   `field:"1" need:"1 to 1000 ledgers" most:"1000"` // by name, distinct
 	Range   *NameRange `field:"2"`                                      // nil where the members were named one by one
-	Journal string     `field:"3"`                                      // of a Commit or a Release: the name of the journal that has the reservation
-	Action  Action     `inner:"decided"`                                // of a Commit or a Release the position is that in Journal
+	// of a Commit or a Release: the name of the journal that has the reservation
+	Journal string `field:"3"`
+	// of a Commit or a Release the position is that in Journal
+	Action Action `inner:"decided"`
 
-	Contribution Contribution `field:"8" need:"whose rows the sensitivity bounds"` // of a Commit or a Release: that of the reservation
+	// of a Commit or a Release: that of the reservation
+	Contribution Contribution `field:"8" need:"whose rows the sensitivity bounds"`
 }
 
 // Member is a ledger of a set.

@@ -22,7 +22,8 @@ import (
 // What the API takes is what entries show, less what the daemon has found.
 func TestAmendmentsRoundTrip(t *testing.T) {
 	refund := ledger.Refund{Position: 16, Reason: "it never ran"}
-	if got, err := To[ledger.Refund]("refund", 0, FromAction(refund).(*pb.Refund)); err != nil || !reflect.DeepEqual(got, refund) {
+	if got, err := ToAction("refund", 0, FromAction(refund)); err != nil ||
+		!reflect.DeepEqual(got, ledger.Action(refund)) {
 		t.Errorf("%+v, %v; want %+v", got, err, refund)
 	}
 	for _, want := range []ledger.Raise{wiretest.RaisedFilter(), wiretest.RaisedPlan()} {
@@ -72,7 +73,8 @@ func TestAmendmentErrors(t *testing.T) {
 		{"free", func(f *pb.Free) { f.ProtoReflect().SetUnknown(unknownField) }},
 	} {
 		f := &pb.Free{Reservation: 1, NothingReleased: true, Reason: "r"}
-		if v, err := To[ledger.Free]("free", 0, f); err != nil || v.Reservation != 1 || v.Reason != "r" || len(v.Events) > 0 {
+		if v, err := To[ledger.Free]("free", 0, f); err != nil || v.Reservation != 1 || v.Reason != "r" ||
+			len(v.Events) > 0 {
 			t.Errorf("ToFree: %+v, %v", v, err)
 		}
 		c.change(f)

@@ -145,8 +145,9 @@ func FromDataset(s ledger.Summary, d ledger.DatasetStanding) *pb.Dataset {
 		Spec: &pb.DatasetSpec{
 			Id: g.Spec.DatasetID, Version: g.Spec.DatasetVersion, Title: d.Title, Owners: d.Owners,
 			Adjacency: FromAdjacency(g.Spec.Adjacency), PrivacyUnit: g.Spec.PrivacyUnit,
-			MaxRecordsPerUnit: d.MaxRecords, BoundEnforcedBy: d.EnforcedBy, Budgets: budgetForm.WriteAll(g.Spec.Budgets),
-			Caps: capsForm.Given(d.Caps), Labels: fromLabels(d.Labels), DerivedFrom: referenceForm.WriteAll(d.DerivedFrom),
+			MaxRecordsPerUnit: d.MaxRecords, BoundEnforcedBy: d.EnforcedBy, Labels: fromLabels(d.Labels),
+			Budgets: budgetForm.WriteAll(g.Spec.Budgets), Caps: capsForm.Given(d.Caps),
+			DerivedFrom:  referenceForm.WriteAll(d.DerivedFrom),
 			Independence: d.Independence,
 		},
 		Name: g.Spec.Name, BudgetOf: d.BudgetOf, CreateTime: timestamppb.New(g.Time), Principal: g.Principal,

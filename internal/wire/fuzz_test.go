@@ -56,7 +56,8 @@ func FuzzReport(f *testing.F) {
 				t.Fatalf("%v passed, but %v", e, err)
 			}
 		}
-		if back, err := To[ledger.Charge]("charge", adj, FromCharge(charge)); err != nil || !reflect.DeepEqual(back, charge) {
+		if back, err := To[ledger.Charge]("charge", adj, FromCharge(charge)); err != nil ||
+			!reflect.DeepEqual(back, charge) {
 			t.Fatalf("%+v came back as %+v, %v", charge, back, err)
 		}
 		if err := CheckAction(charge); err != nil {

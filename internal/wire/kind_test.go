@@ -30,7 +30,8 @@ func TestKindsAreThoseOfTheAPI(t *testing.T) {
 			t.Errorf("kind %d is %s; the API calls it %s", k.Number, k.Name, alternative.Name())
 		}
 		if k.Number >= mostKinds {
-			t.Errorf("%s has number %d; the canonical encoding has room for numbers below %d", k.Name, k.Number, mostKinds)
+			t.Errorf("%s has number %d; the canonical encoding has room for numbers below %d", k.Name, k.Number,
+				mostKinds)
 		}
 		if got, want := len(k.Parameters), alternative.Message().Fields().Len(); got != want {
 			t.Errorf("%s has %d parameters, its message %d", k.Name, got, want)

@@ -125,7 +125,8 @@ func TestChargeErrors(t *testing.T) {
 			}
 		})
 	}
-	if _, err := To[ledger.Charge]("charge", mechanism.AddOrRemoveOne, &pb.Charge{Events: gaussianEvents(1000)}); err != nil {
+	most := &pb.Charge{Events: gaussianEvents(1000)}
+	if _, err := To[ledger.Charge]("charge", mechanism.AddOrRemoveOne, most); err != nil {
 		t.Errorf("1000 events: %v", err)
 	}
 }

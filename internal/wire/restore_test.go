@@ -18,7 +18,7 @@ func TestReconcileRoundTrip(t *testing.T) {
 		{Events: wiretest.StepCharge.Events, Contribution: ledger.OverAll},
 		{Events: wiretest.StepCharge.Events, Contribution: ledger.RowsDrawnInEach},
 		{AcceptLoss: true, Reason: "r"}} {
-		if got, err := To[ledger.Reconcile]("reconcile", mechanism.AddOrRemoveOne, FromAction(want).(*pb.Reconcile)); err != nil ||
+		if got, err := To[ledger.Reconcile]("reconcile", mechanism.AddOrRemoveOne, FromAction(want)); err != nil ||
 			!reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}

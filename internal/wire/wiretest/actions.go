@@ -192,7 +192,8 @@ func (d drawer) field(v reflect.Value, f ledger.Field, given bool) {
 	case *ledger.Contribution:
 		*into = ledger.Contribution(rapid.IntRange(1, 4).Draw(d.t, "contribution"))
 	case *ledger.Approvable:
-		*into = ledger.Asked(drawn(d.t, d.kind("free", "refund", "reconcile", "amend_dataset"), d.few)).(ledger.Approvable)
+		k := d.kind("free", "refund", "reconcile", "amend_dataset")
+		*into = ledger.Asked(drawn(d.t, k, d.few)).(ledger.Approvable)
 	case *ledger.Action:
 		*into = drawn(d.t, d.kind("charge", "reserve", "commit", "release"), d.few)
 	case *mechanism.Mechanism:

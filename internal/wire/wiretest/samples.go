@@ -264,7 +264,8 @@ func GoldenEntries() (names []string, entries []ledger.Entry) {
 	add("raise-plan", RaisedPlan())
 	add("restored", Restored())
 	add("lost", Lost())
-	add("reconcile", ledger.Reconcile{Events: StepCharge.Events, Contribution: ledger.OverAll, Reason: "from a log", Over: true})
+	add("reconcile", ledger.Reconcile{Events: StepCharge.Events, Contribution: ledger.OverAll,
+		Reason: "from a log", Over: true})
 	add("reconcile-nothing", ledger.Reconcile{})
 	add("accept-loss", ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"})
 	add("free", ledger.Free{Reservation: 16, Events: StepCharge.Events, Reason: "the job died"})
@@ -294,8 +295,9 @@ func GoldenEntries() (names []string, entries []ledger.Entry) {
 	add("amend-dataset-budget", larger)
 	add("amend-dataset-approved", larger)
 	entries[len(entries)-1].Approval = &approval
-	add("amend-dataset-proposed", ledger.Propose{Action: ledger.Asked(larger).(ledger.Approvable), Lifetime: 72 * time.Hour,
-		Person: "person:ann"})
+	add("amend-dataset-proposed", ledger.Propose{Action: ledger.Asked(larger).(ledger.Approvable),
+		Lifetime: 72 * time.Hour,
+		Person:   "person:ann"})
 	members := []ledger.Member{{Ledger: "days/1", Position: 7}, {Ledger: "days/2", Position: 300}}
 	add("together-charge", ledger.Together{Contribution: ledger.InEach, Members: members, Action: StepCharge})
 	add("together-reserve", ledger.Together{Contribution: ledger.OverAll, Members: members,
