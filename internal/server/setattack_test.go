@@ -246,7 +246,8 @@ func TestSetWithADamagedLedger(t *testing.T) {
 	if _, err := s.Client.ReportSet(ctx, first); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 100 { // opening a store reads its newest entries
+	for i := range 100 { // opening a store reads its newest ledgers and entries
+		s.Create(servertest.Filter(fmt.Sprint("newer/", i), servertest.Basic(1)))
 		s.Report("d/3", "request/more"+fmt.Sprint(i), 1, &pb.Charge{Events: []*pb.Event{servertest.Pure(1./1024, 1)}})
 	}
 	s.RestartAfter(func(path string) {

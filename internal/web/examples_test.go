@@ -33,7 +33,6 @@ func TestExamples(t *testing.T) {
 	}{
 		{"sh", "curl", "example.sh", []string{"sh", "-e"}, 2, `"epsilonLower"`, "from-curl", 1},
 		{"ts", "node", "example.mjs", []string{"node"}, 1, "position 3\n", "from-node", 3},
-		{"java", "java", "Example.java", []string{"java"}, 1, `"position": 3`, "from-java", 3},
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			t.Parallel()

@@ -235,3 +235,22 @@ func TestAmendmentViews(t *testing.T) {
 		t.Errorf("%d shown", shown)
 	}
 }
+
+// A dataset has at most 16 owners, and each name has up to 256 bytes.
+func TestOwnersOfAnAmendment(t *testing.T) {
+	long := strings.Repeat("o", 256)
+	for _, c := range []struct {
+		owners []string
+		field  string // what is refused; "" for nothing
+	}{
+		{[]string{"someone@statistics.example", long}, ""},
+		{slices.Repeat([]string{"ann"}, 16), ""},
+		{slices.Repeat([]string{"ann"}, 17), "owners"},
+		{[]string{"ann", long + "o"}, "owners[1]"},
+	} {
+		err := CheckAction(ledger.AmendDataset{Owners: c.owners, Reason: "r"})
+		if (err == nil) != (c.field == "") || err != nil && !strings.Contains(err.Error(), c.field) {
+			t.Errorf("%d owners: %v; want %q refused", len(c.owners), err, c.field)
+		}
+	}
+}

@@ -56,7 +56,9 @@ func valueOf(t reflect.Type, f *column, zero protoreflect.Message) value {
 	case reflect.Pointer:
 		return pointer{valueOf(t.Elem(), f, zero)}
 	case reflect.Slice:
-		return list{f, valueOf(t.Elem(), f, zero)}
+		each := *f // most bounds the length of the list, and nothing of each
+		each.Most = 0
+		return list{f, valueOf(t.Elem(), &each, zero)}
 	case reflect.Struct:
 		of := zero.NewField(f.place)
 		if f.place.IsList() {
