@@ -842,7 +842,7 @@ var File_accountant_record_v1_record_proto protoreflect.FileDescriptor
 
 const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\n" +
-	"!accountant/record/v1/record.proto\x12\x14accountant.record.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"\x8d\x02\n" +
+	"!accountant/record/v1/record.proto\x12\x14accountant.record.v1\x1a\x1aaccountant/v1/ledger.proto\"\x8d\x02\n" +
 	"\aGenesis\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\x12\x19\n" +
 	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12\x1c\n" +
