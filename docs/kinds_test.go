@@ -108,6 +108,7 @@ func placesOfAKind(t *testing.T) []string {
 	if !found {
 		t.Fatal("CONTRIBUTING.md has no section on adding a mechanism")
 	}
+	section, _, _ = strings.Cut(section, "\n## ")
 	var rows []string
 	for _, row := range regexp.MustCompile("(?m)^[|] `([^`]+)` [|]").FindAllStringSubmatch(section, -1) {
 		rows = append(rows, row[1])
