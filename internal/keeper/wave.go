@@ -207,7 +207,8 @@ func (k *Keeper) firstOfSet(journal string, r ledger.Request) (Result, []MemberR
 	}
 	v, ok := record.Entry.Action.(ledger.Together)
 	if !ok {
-		return Result{}, nil, 0, fmt.Errorf("%w: %s: entry %d is a %s", ledger.ErrDamaged, journal, record.Entry.Position,
+		return Result{}, nil, 0, fmt.Errorf("%w: %s: entry %d is a %s", ledger.ErrDamaged, journal,
+			record.Entry.Position,
 			record.Entry.Action.Kind())
 	}
 	var members []MemberResult

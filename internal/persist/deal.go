@@ -52,7 +52,8 @@ func (w *writing) deal(most int64) (dealt int64, err error) {
 		p := t.Pack
 		if before, known := ledgers[t.Number]; known {
 			if before.Last()+1 != p.First {
-				return 0, rows.Damaged(rows.TailBucket, key, "entry %d of ledger %d after %d", p.First, t.Number, before.Last())
+				return 0, rows.Damaged(rows.TailBucket, key, "entry %d of ledger %d after %d", p.First, t.Number,
+					before.Last())
 			}
 			p = before.Join(p)
 		}

@@ -206,7 +206,8 @@ func TestVerifyFindsForgedRecords(t *testing.T) {
 			key, stored := bb.Cursor().Last()
 			r, err := rows.UnsealTail(key, stored)
 			key, r.Number = bytes.Clone(key), 2 // no ledger's
-			return errors.Join(err, bb.Put(key, rows.Seal(rows.TailBucket, key, r.Append(make([]byte, rows.ChecksumSize)))))
+			return errors.Join(err, bb.Put(key, rows.Seal(rows.TailBucket, key, r.Append(make([]byte,
+				rows.ChecksumSize)))))
 		}, "bucket tail, key "},
 		{"a row of the tail twice", func(tx *bolt.Tx) error {
 			bb := tx.Bucket([]byte(rows.TailBucket.String()))
@@ -216,7 +217,8 @@ func TestVerifyFindsForgedRecords(t *testing.T) {
 				r.Keys[i] += 1000
 			}
 			key = rows.NumberKey(r.Key())
-			return errors.Join(err, bb.Put(key, rows.Seal(rows.TailBucket, key, r.Append(make([]byte, rows.ChecksumSize)))))
+			return errors.Join(err, bb.Put(key, rows.Seal(rows.TailBucket, key, r.Append(make([]byte,
+				rows.ChecksumSize)))))
 		}, "store "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -268,7 +268,8 @@ func (w *writing) stageChange(c *book.Change) {
 			w.stage(rows.AmendmentsBucket, rows.AppendBlock(w.arena.room(16), number, e.Position), w.value(0))
 		}
 		if e.Sequence%rows.IndexEvery == 0 {
-			w.stageUint64(rows.SequencesBucket, rows.SequenceKey(number, e.First, e.Sequence/rows.IndexEvery), e.Position)
+			w.stageUint64(rows.SequencesBucket, rows.SequenceKey(number, e.First, e.Sequence/rows.IndexEvery),
+				e.Position)
 		}
 	}
 	for _, m := range c.Mechanisms {

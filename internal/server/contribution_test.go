@@ -56,7 +56,8 @@ func TestContributionIsShown(t *testing.T) {
 		if c == pb.SetPart_PEOPLE_DRAWN_IN_EACH {
 			continue
 		}
-		held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: ask.GetSet(), Writer: ask.GetWriter() + "-held",
+		held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: ask.GetSet(), Writer: ask.GetWriter() +
+			"-held",
 			Sequence: 1, Contribution: c, Reserve: &pb.Reserve{Events: ask.GetCharge().GetEvents(), LifetimeSeconds: 60}})
 		if err != nil || held.GetReceipt().GetContribution() != c {
 			t.Fatalf("%v: receipt %v, %v", c, held.GetReceipt(), err)

@@ -162,7 +162,8 @@ func Start(config Config) (*Server, error) {
 	handlers.Handlers = sets.Handlers{Of: handlers.setCall, Compare: handlers.compareReceipt, Count: s.metrics.write,
 		Refused: handlers.refused.AddSet, Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}
 	handlers.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,
-		Places: handlers.places, Now: time.Now, Spent: handlers.sessions, Plans: handlers.plans, Dataset: handlers.datasetSubject,
+		Places: handlers.places, Now: time.Now, Spent: handlers.sessions, Plans: handlers.plans,
+		Dataset: handlers.datasetSubject,
 		Passage: func(ctx context.Context) overview.Passage { return passage(ctx) }})
 	s.overviews = handlers.overviews
 	for adj := range handlers.charges {

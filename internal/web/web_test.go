@@ -205,7 +205,8 @@ func TestPaths(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
 	for _, path := range []string{jsonapi.Prefix, jsonapi.Prefix + "Ledgers/listledgers", jsonapi.Prefix + "Ledgers/ListLedgers/",
-		jsonapi.Prefix + "../accountant.v1.Ledgers/ListLedgers", jsonapi.Prefix + "Ledgers/%2e%2e/ListLedgers", jsonapi.Prefix + "Charges/ListLedgers",
+		jsonapi.Prefix + "../accountant.v1.Ledgers/ListLedgers", jsonapi.Prefix + "Ledgers/%2e%2e/ListLedgers",
+		jsonapi.Prefix + "Charges/ListLedgers",
 		"//accountant.v1.Ledgers/ListLedgers", jsonapi.Prefix + "Ledgers/ListLedgers%00",
 		jsonapi.Prefix + "Ledgers/ListLedgers:x",
 		"/grpc.health.v1.Health/Check", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/debug/pprof/",

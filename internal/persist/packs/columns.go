@@ -98,7 +98,8 @@ func (r *reader) entries(first uint64, n int) [][]byte {
 		}
 		w, rest := &writers[of[i]], bodies[body[i]]
 		f := record.Frame[[]byte]{Position: first + uint64(i), Principal: principals[w.principal], Writer: w.name,
-			Sequence: w.sequence + unzigzag(sequences[i]), Nanos: nanos, PreviousOfWriter: w.before + unzigzag(befores[i])}
+			Sequence: w.sequence + unzigzag(sequences[i]), Nanos: nanos, PreviousOfWriter: w.before +
+				unzigzag(befores[i])}
 		w.sequence, w.before = f.Sequence+1, f.Position
 		start := len(all)
 		if all = append(f.Append(all), rest...); len(all) > int(size) {

@@ -29,7 +29,8 @@ func (p Pack) Key() uint64 { return p.Keys[len(p.Keys)-1] }
 
 // Room is at least as many bytes as Append appends.
 func (p Pack) Room() int {
-	return 1 + len(p.Previous) + 5*binary.MaxVarintLen64 + p.size() + len(p.Raws)*(binary.MaxVarintLen64+binary.MaxVarintLen32)
+	return 1 + len(p.Previous) + 5*binary.MaxVarintLen64 + p.size() +
+		len(p.Raws)*(binary.MaxVarintLen64+binary.MaxVarintLen32)
 }
 
 const (

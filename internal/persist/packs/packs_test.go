@@ -132,7 +132,8 @@ func steps(n, writers int, every time.Duration) packs.Pack {
 // Each byte of a sealed pack that is damaged is found.
 func TestDamage(t *testing.T) {
 	key := rows.BlockKey(7, 64)
-	sealed := rows.Seal(rows.PacksBucket, key, steps(64, 3, time.Microsecond).AppendSmall(make([]byte, rows.ChecksumSize)))
+	sealed := rows.Seal(rows.PacksBucket, key, steps(64, 3, time.Microsecond).AppendSmall(make([]byte,
+		rows.ChecksumSize)))
 	for i := range sealed {
 		for bit := range 8 {
 			sealed[i] ^= 1 << bit

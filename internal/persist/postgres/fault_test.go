@@ -134,7 +134,8 @@ func faultsOfCommits(t *testing.T, ledgers ...string) {
 
 // faultSteps says at every how many messages each fault is made.
 func faultSteps() map[pgtest.Fault]int {
-	steps := map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Silence: 5 * testaid.Every(2)} // a silence takes a second to be noticed
+	// A silence takes a second to be noticed.
+	steps := map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Silence: 5 * testaid.Every(2)}
 	if allFaults() {
 		steps[pgtest.Silence] = 1
 	}

@@ -223,7 +223,8 @@ func (s *Store) noteLoss(lost loss) error {
 	case errors.Is(err, ledger.ErrNotFound) && (ledger.IsSystem(lost.name) || ledger.IsDataset(lost.name)):
 		return nil // daemons make the first again
 	case errors.Is(err, ledger.ErrNotFound):
-		genesis = &ledger.Genesis{StoreID: s.id, Principal: ledger.Daemon, Time: time.Unix(0, time.Now().UnixNano()).UTC(),
+		genesis = &ledger.Genesis{StoreID: s.id, Principal: ledger.Daemon, Time: time.Unix(0,
+			time.Now().UnixNano()).UTC(),
 			Spec: ledger.Spec{Name: lost.name, Adjacency: mechanism.AddOrRemoveOne}}
 		snapshot.Genesis = *genesis
 	case err != nil:
@@ -300,7 +301,8 @@ func notes(p *ledger.Proposal) bool {
 	return ok
 }
 
-// LostWhole returns the newest entry of a ledger that the database has lost, as a daemon has noted it, zero if none has.
+// LostWhole returns the newest entry of a ledger that the database has lost, as a daemon has noted it, zero if none
+// has.
 func (s *Store) LostWhole(name string) (lost ledger.Head, err error) {
 	note, err := s.Noted(inspect.LostNote + name)
 	if err == nil && note != nil {

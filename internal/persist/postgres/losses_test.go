@@ -226,8 +226,9 @@ func reconcile(t *testing.T, s *Store, name string, i int) {
 	}
 	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
 	v := ledger.Reconcile{Reason: "a test"}
-	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: "p", Name: fmt.Sprintf("request/r%d", i)}, Sequence: 1,
-		Digest: record.Digest(v), Action: v}, ledger.Lane{}, time.Now())
+	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: "p", Name: fmt.Sprintf("request/r%d", i)},
+		Sequence: 1,
+		Digest:   record.Digest(v), Action: v}, ledger.Lane{}, time.Now())
 	if d.Outcome != ledger.Accepted {
 		t.Fatal(d.Err)
 	}
@@ -245,8 +246,9 @@ func now(t *testing.T, s *Store, name string, i int) {
 	}
 	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
 	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: uint32(i)}}}
-	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: fmt.Sprintf("request/%d", i)}, Sequence: 1,
-		Digest: record.Digest(v), Action: v}, ledger.Lane{}, time.Now())
+	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: fmt.Sprintf("request/%d", i)},
+		Sequence: 1,
+		Digest:   record.Digest(v), Action: v}, ledger.Lane{}, time.Now())
 	if d.Outcome != ledger.Accepted {
 		t.Fatal(d.Err)
 	}

@@ -72,7 +72,8 @@ func (v *View) tail(number, key uint64) (t Tail, found bool, err error) {
 	return t, true, err
 }
 
-// tailBegins returns the tail's first log key, or 0 if the tail is empty. Whoever is led astray by it misses an entry elsewhere.
+// tailBegins returns the tail's first log key, or 0 if the tail is empty. Whoever is led astray by it misses an entry
+// elsewhere.
 func (v *View) tailBegins() (uint64, error) {
 	if err := v.way(TailBucket, nil); err != nil {
 		return 0, err

@@ -19,8 +19,7 @@ type View struct {
 	opened  [Buckets]*bolt.Bucket
 	cursors [Buckets]*bolt.Cursor // for get: they keep their memory
 	key     []byte                // room for the key of one get
-	entries record.Reader
-	begins  uint64 // the tail's first log key, or 0
+	begins  uint64                // the tail's first log key, or 0
 
 	File  io.ReaderAt  // to check pages; nil: they are not checked
 	Paths *pages.Paths // of this transaction, or to be reset for it

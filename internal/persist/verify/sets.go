@@ -54,8 +54,9 @@ func (s *sets) took(name string, number uint64, e ledger.Entry) (differs bool, e
 	at := setAt{e.Set.Journal, e.Set.Position}
 	said, ok := s.said[at]
 	if !ok {
-		return false, at.finding("entry", "what its members' entries name", fmt.Sprintf("none, for entry %d of ledger %s",
-			e.Position, name))
+		return false, at.finding("entry", "what its members' entries name",
+			fmt.Sprintf("none, for entry %d of ledger %s",
+				e.Position, name))
 	}
 	i := slices.IndexFunc(said, func(p part) bool { return p.number == number })
 	switch {

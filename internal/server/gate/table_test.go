@@ -159,7 +159,8 @@ func TestEveryNamedLedgerCounts(t *testing.T) {
 		"one is a dataset's": {[]string{"dataset:x"}, false},
 	} {
 		p := &Passage{gate: g, who: Identity{Caller: access.Caller{Principal: "uid:1000"}}, method: "GetLedger",
-			rule: rules()["/accountant.v1.Ledgers/GetLedger"], subject: subject{kind: onLedger, ledger: "team/a/x", more: c.more}}
+			rule: rules()["/accountant.v1.Ledgers/GetLedger"], subject: subject{kind: onLedger, ledger: "team/a/x",
+				more: c.more}}
 		if err := p.Check(); (err == nil) != c.passes {
 			t.Errorf("%s: %v; want it to pass: %v", name, err, c.passes)
 		}

@@ -39,7 +39,8 @@ const DocumentPath = "/openapi.json"
 //go:embed document/openapi.json
 var Document []byte
 
-// New returns the handler of all paths that begin with Prefix, and of DocumentPath. A request's context says for whom its call is made.
+// New returns the handler of all paths that begin with Prefix, and of DocumentPath. A request's context says for whom
+// its call is made.
 func New(conn grpc.ClientConnInterface) (http.Handler, error) {
 	none := func(string) (string, bool) { return "", false }
 	methods := runtime.NewServeMux(

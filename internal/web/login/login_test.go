@@ -128,7 +128,8 @@ func (b browser) do(method, address, body string, headers ...string) (int, http.
 // who returns whom the daemon takes the browser for, as its own page would ask.
 func (b browser) who() (int, string) {
 	b.t.Helper()
-	code, _, body := b.do("POST", at+jsonapi.Prefix+"Admin/GetAccess", "{}", "Content-Type: application/json", "Origin: "+at)
+	code, _, body := b.do("POST", at+jsonapi.Prefix+"Admin/GetAccess", "{}", "Content-Type: application/json",
+		"Origin: "+at)
 	_, after, _ := strings.Cut(body, `"principal": "`)
 	name, _, _ := strings.Cut(after, `"`)
 	return code, name

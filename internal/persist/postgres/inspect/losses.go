@@ -20,7 +20,8 @@ func NoteOf(lost ledger.Head) []byte { return fmt.Appendf(nil, "%d %x", lost.Pos
 // ParseNote is the inverse of NoteOf.
 func ParseNote(text []byte) (lost ledger.Head, err error) {
 	var hash []byte
-	if _, err = fmt.Sscanf(string(text), "%d %x", &lost.Position, &hash); err == nil && copy(lost.Hash[:], hash) < len(hash) {
+	if _, err = fmt.Sscanf(string(text), "%d %x", &lost.Position, &hash); err == nil && copy(lost.Hash[:],
+		hash) < len(hash) {
 		err = fmt.Errorf("a hash of %d bytes", len(hash))
 	}
 	if err != nil {
