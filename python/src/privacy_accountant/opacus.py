@@ -109,7 +109,10 @@ class StatedEpsilon(float):
 class SpentEpsilon(StatedEpsilon):
     """An ε of what was run so far."""
 
-    assumption = "if the parameters and the number of steps were fixed before any result was seen, and " + StatedEpsilon.assumption
+    assumption = (
+        "if the parameters and the number of steps were fixed before any result was seen, and "
+        + StatedEpsilon.assumption
+    )
 
 
 class RemoteAccountant(IAccountant):  # type: ignore[misc]

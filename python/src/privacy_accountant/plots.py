@@ -29,8 +29,8 @@ def plot_trade_off(curve: Curve, ax: Any = None) -> Any:
 def budget_over_steps(client: Client, ledger: str, delta: float, points: int = 50) -> list[tuple[int, float]]:
     """ε at delta of what was charged up to some of a ledger's steps: (steps, ε), the last of all.
 
-    Each ε is that of a prefix: it holds only if the parameters and the number of steps were fixed before any result was seen
-    depended on outputs. What reservations hold counts once it is committed or expired;
+    Each ε is that of a prefix: it holds only if the parameters and the number of steps were fixed before any result
+    was seen. What reservations hold counts once it is committed or expired;
     refunds do not take anything back here.
     """
     points, delta = whole("points", points, 1), real("delta", delta)
