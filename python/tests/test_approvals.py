@@ -88,7 +88,7 @@ def test_two_people_refund(company: Company) -> None:
     assert company.ben.approve(name, proposed, request_id="ben-1").replayed
     assert company.job.get_ledger(name).budgets[0].value.spent == 0
     entry = next(company.ann.entries(name, start_position=receipt.position))
-    assert (entry.principal, entry.refund.approval.proposal, entry.refund.approval.proposer) == (BEN, proposed, ANN)
+    assert (entry.principal, entry.approval.proposal, entry.approval.proposer) == (BEN, proposed, ANN)
     assert list(company.ann.proposals(name)) == []
 
 
