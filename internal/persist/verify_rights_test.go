@@ -32,7 +32,8 @@ two_people: {within: 72h}
 		did  []written
 		says string // "" where all is allowed
 	}{
-		{"allowed", []written{{"team/a", "cn:job", charge, nil}, {"team/a", "cn:ann", proposed, nil}, {"team/a", "cn:ben",
+		{"allowed", []written{{"team/a", "cn:job", charge, nil}, {"team/a", "cn:ann", proposed, nil}, {"team/a",
+			"cn:ben",
 			raise, &ledger.Approval{Proposal: 2, Proposer: "cn:ann", Person: "cn:ben"}}}, ""},
 		{"raised alone", []written{{"team/a", "cn:ann", raise, nil}},
 			"ledger team/a: entry 1: two people: raise by cn:ann alone"},

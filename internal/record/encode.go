@@ -16,7 +16,8 @@ import (
 
 // appendEntry appends an accountant.record.v1.Entry.
 func appendEntry(b []byte, e ledger.Entry, nanos int64, previousOfWriter uint64) ([]byte, error) {
-	b = Frame[string]{e.Position, e.Writer.Principal, e.Writer.Name, e.Sequence, uint64(nanos), previousOfWriter}.Append(b)
+	b = Frame[string]{e.Position, e.Writer.Principal, e.Writer.Name, e.Sequence, uint64(nanos),
+		previousOfWriter}.Append(b)
 	b = appendSet(b, e) // before the action: package proto puts what is in a oneof last
 	if e.Approval != nil {
 		by, err := marshal(wire.ApprovalForm.Write(*e.Approval))

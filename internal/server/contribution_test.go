@@ -58,7 +58,8 @@ func TestContributionIsShown(t *testing.T) {
 		}
 		held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: ask.GetSet(), Writer: ask.GetWriter() +
 			"-held",
-			Sequence: 1, Contribution: c, Reserve: &pb.Reserve{Events: ask.GetCharge().GetEvents(), LifetimeSeconds: 60}})
+			Sequence: 1, Contribution: c, Reserve: &pb.Reserve{Events: ask.GetCharge().GetEvents(),
+				LifetimeSeconds: 60}})
 		if err != nil || held.GetReceipt().GetContribution() != c {
 			t.Fatalf("%v: receipt %v, %v", c, held.GetReceipt(), err)
 		}

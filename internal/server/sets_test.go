@@ -297,7 +297,8 @@ func TestWhatIsLeftOfEachLedger(t *testing.T) {
 	for name, together := range map[string]bool{names[0]: true, names[1]: true, names[2]: false, "free": false} {
 		stated, err := s.Client.GetStatement(ctx, &pb.GetStatementRequest{Name: name})
 		text := strings.Join(stated.GetStatement().GetAssumptions(), " ")
-		says := strings.Contains(text, "Entry 1: from here on this ledger has charges that were made to several ledgers")
+		says := strings.Contains(text,
+			"Entry 1: from here on this ledger has charges that were made to several ledgers")
 		if err != nil || says != together {
 			t.Errorf("%s: %v, %v; charged together: %v", name, text, err, together)
 		}

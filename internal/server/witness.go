@@ -24,7 +24,8 @@ func (s *service) compareReceipt(field, name string, kept *pb.Receipt) error {
 	}
 	forgotten := func(format string, args ...any) error {
 		found := fmt.Sprintf(format, args...)
-		if _, journal := ledger.JournalNumber(name); journal { // how much all teams charge is not for every caller to know
+		// How much all teams charge is not for every caller to know.
+		if _, journal := ledger.JournalNumber(name); journal {
 			found = "nothing there, or another one"
 		}
 		if id := s.store.ID(); kept.GetStoreId() != id {

@@ -204,7 +204,8 @@ func TestHeaders(t *testing.T) {
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
-	for _, path := range []string{jsonapi.Prefix, jsonapi.Prefix + "Ledgers/listledgers", jsonapi.Prefix + "Ledgers/ListLedgers/",
+	for _, path := range []string{jsonapi.Prefix, jsonapi.Prefix + "Ledgers/listledgers", jsonapi.Prefix +
+		"Ledgers/ListLedgers/",
 		jsonapi.Prefix + "../accountant.v1.Ledgers/ListLedgers", jsonapi.Prefix + "Ledgers/%2e%2e/ListLedgers",
 		jsonapi.Prefix + "Charges/ListLedgers",
 		"//accountant.v1.Ledgers/ListLedgers", jsonapi.Prefix + "Ledgers/ListLedgers%00",

@@ -72,7 +72,8 @@ func (v *View) each(b Bucket, h Head, first int, read func(i int, value []byte) 
 	return nil
 }
 
-// Next returns the log key after the newest one, which is that of the tail, whose newest row stays there, of a genesis, or
+// Next returns the log key after the newest one, which is that of the tail, whose newest row stays there, of a
+// genesis, or
 // of when the store was in a database. A newer
 // row that was overlooked would be overwritten, so the pages at both ends are checked.
 func (v *View) Next() (uint64, error) {

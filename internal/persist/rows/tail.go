@@ -180,7 +180,8 @@ func (v *View) EachPack(number uint64, tail []uint64, f func(p packs.Pack, befor
 	for _, key := range tail {
 		t, err := Must(v, TailBucket, NumberKey(key), func(b []byte) (Tail, error) { return parseTail(key, b) })
 		if err == nil && (t.Number != number || t.Before != last) {
-			err = Damaged(TailBucket, NumberKey(key), "entries of ledger %d after log key %d; want %d after %d", t.Number,
+			err = Damaged(TailBucket, NumberKey(key), "entries of ledger %d after log key %d; want %d after %d",
+				t.Number,
 				t.Before, number, last)
 		}
 		if err == nil {
