@@ -44,8 +44,8 @@ def _response(dp, p, _):
 
 EVENTS = {
     "gaussian": lambda dp, p, shift: dp.GaussianDpEvent(noise_multiplier(p) / shift),
-    "laplace": lambda dp, p, _: dp.LaplaceDpEvent(p["scale"] / p["sensitivity"]),
-    "discreteLaplace": lambda dp, p, _: dp.dp_event.DiscreteLaplaceDpEvent(1 / p["scale"], p["sensitivity"]),
+    "laplace": lambda dp, p, shift: dp.LaplaceDpEvent(p["scale"] / p["sensitivity"] / shift),
+    "discreteLaplace": lambda dp, p, _: dp.dp_event.DiscreteLaplaceDpEvent(1 / p["scale"], int(p["sensitivity"])),
     "poissonSampled": _sampled,
     "truncatedPoissonSampled": _truncated,
     "fixedSizeSampled": _fixed_size,
@@ -114,7 +114,8 @@ def pld(case):
 def rdp(case):
     from dp_accounting.rdp import RdpAccountant
 
-    return epsilon_or_delta(compose(RdpAccountant(neighboring_relation=relation(case)), case, 2), case)
+    shift = 2 if case["adjacency"] == "REPLACE_ONE" else 1
+    return epsilon_or_delta(compose(RdpAccountant(neighboring_relation=relation(case)), case, shift), case)
 
 
 ACCOUNTANTS = {"dp-accounting PLD": pld, "dp-accounting RDP": rdp}
