@@ -79,8 +79,8 @@ func TestLargeBodiesOfOneCaller(t *testing.T) {
 			}), newPlaces()}
 			large := `{"name":"x"}` + strings.Repeat(" ", smallBody)
 			send := func(caller string) *httptest.ResponseRecorder {
-				r := httptest.NewRequestWithContext(For(t.Context(), caller), http.MethodPost, Prefix+"Ledgers/GetLedger",
-					strings.NewReader(large))
+				r := httptest.NewRequestWithContext(For(t.Context(), caller), http.MethodPost,
+					Prefix+"Ledgers/GetLedger", strings.NewReader(large))
 				r.Header.Set("Content-Type", "application/json")
 				w := httptest.NewRecorder()
 				c.ServeHTTP(w, r)
