@@ -10,14 +10,7 @@ import (
 // read calls f with the committed state, and reads the state from the store first if it is not in
 // memory. The caller has a pin on the queue.
 func (q *queue) read(ctx context.Context, f func(*ledger.State)) error {
-	for {
-		q.stateMu.RLock()
-		if q.state != nil {
-			defer q.stateMu.RUnlock()
-			f(q.state)
-			return nil
-		}
-		q.stateMu.RUnlock()
+	for !q.see(f) {
 		q.k.pin(q)
 		l, begun := q.load()
 		if !begun {
@@ -32,6 +25,18 @@ func (q *queue) read(ctx context.Context, f func(*ledger.State)) error {
 			return l.err
 		}
 	}
+	return nil
+}
+
+// see calls f with the committed state, and reports whether it is in memory.
+func (q *queue) see(f func(*ledger.State)) bool {
+	q.stateMu.RLock()
+	defer q.stateMu.RUnlock()
+	if q.state == nil {
+		return false
+	}
+	f(q.state)
+	return true
 }
 
 // load returns the reading that is under way, or begins one. The caller has taken a pin for it. Nothing

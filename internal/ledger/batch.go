@@ -19,11 +19,16 @@ type Batch struct {
 	totals  map[int]uint64 // changed totals, by the mechanism's index
 	added   []mechanism.Mechanism
 	grown   int                         // bytes of added
-	index   map[mechanism.Mechanism]int // of added
-	last    map[Writer]Lane
-	total   uint64
-	closed  bool
-	draft   *budget.Draft // of the state's account; nil without budgets
+	index   map[mechanism.Mechanism]int // of added; nil if there are none
+	recent  [4]struct {                 // of the state's: to compare a mechanism is cheaper than to look it up
+		mechanism mechanism.Mechanism
+		index     int
+	}
+	turn   int
+	last   map[Writer]Lane
+	total  uint64
+	closed bool
+	draft  *budget.Draft // of the state's account; nil without budgets
 
 	held     reservations // the state's until one is changed
 	ownsHeld bool
@@ -45,7 +50,6 @@ func NewBatch(s *State) *Batch {
 	b := &Batch{
 		state:  s,
 		totals: map[int]uint64{},
-		index:  map[mechanism.Mechanism]int{},
 		last:   map[Writer]Lane{},
 		total:  s.summary.Total,
 		closed: s.summary.Closed,
@@ -342,6 +346,9 @@ func (b *Batch) count(m mechanism.Mechanism, count uint64) {
 		i = len(b.state.parts) + len(b.added)
 		b.added = append(b.added, m)
 		b.grown += mechanism.Size(m)
+		if b.index == nil {
+			b.index = map[mechanism.Mechanism]int{}
+		}
 		b.index[m] = i
 	}
 	if _, changed := b.totals[i]; !changed {
@@ -378,11 +385,20 @@ func (b *Batch) parts() []mechanism.Part {
 }
 
 func (b *Batch) indexOf(m mechanism.Mechanism) (int, bool) {
-	if i, ok := b.state.index[m]; ok {
-		return i, true
+	for i := range b.recent {
+		if r := &b.recent[i]; r.mechanism != nil && r.mechanism == m {
+			return r.index, true
+		}
 	}
-	i, ok := b.index[m]
-	return i, ok
+	i, ok := b.state.index[m]
+	if !ok {
+		i, ok = b.index[m]
+		return i, ok
+	}
+	r := &b.recent[b.turn]
+	r.mechanism, r.index = m, i
+	b.turn = (b.turn + 1) % len(b.recent)
+	return i, true
 }
 
 // find returns the entry of a writer's sequence number in this batch, or −1.

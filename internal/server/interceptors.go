@@ -50,11 +50,11 @@ func (s *Server) options() []grpc.ServerOption {
 			PermitWithoutStream: true}),
 		grpc.ChainUnaryInterceptor(
 			s.unaryLog,
-			s.metrics.calls.UnaryServerInterceptor(),
+			s.metrics.calls.unary,
 			s.unaryChecked,
 			recovery.UnaryServerInterceptor(recovery.WithRecoveryHandlerContext(s.recovered)),
 		),
-		grpc.ChainStreamInterceptor(s.metrics.calls.StreamServerInterceptor(), s.stream),
+		grpc.ChainStreamInterceptor(s.metrics.calls.stream, s.stream),
 	)
 }
 

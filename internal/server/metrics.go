@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"google.golang.org/grpc/codes"
@@ -26,7 +25,7 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	calls    *grpcprom.ServerMetrics // grpc_server_*
+	calls    *calls // grpc_server_*
 	panics   prometheus.Counter
 	charges  *prometheus.CounterVec // by outcome and code
 	streams  prometheus.Gauge
@@ -58,9 +57,7 @@ type Metrics struct {
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		calls: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram(
-			grpcprom.WithHistogramBuckets([]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25,
-				.5, 1, 2.5, 5, 10, 30}))),
+		calls:    newCalls(),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "accountant_panics_total", Help: "Calls that ended in a panic."}),
 		charges: prometheus.NewCounterVec(prometheus.CounterOpts{

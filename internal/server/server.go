@@ -172,7 +172,7 @@ func Start(config Config) (*Server, error) {
 	register(s.grpc, handlers)
 	healthpb.RegisterHealthServer(s.grpc, healthService{s.health, config.Version, s.away})
 	reflection.Register(s.grpc)
-	s.metrics.calls.InitializeMetrics(s.grpc)
+	s.metrics.calls.register(s.grpc)
 	for _, name := range api.Services() {
 		s.health.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/server/refusals"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -196,7 +198,7 @@ const countEach = 32
 func (r *reports) take(ending context.Context) error {
 	account, uncounted := callerOf(r.stream.Context()).account, 0
 	defer func() { account.Count(uncounted) }()
-	charges := wire.NewCharges(r.adjacency)
+	known := charges{reader: wire.NewCharges(r.adjacency)}
 	var received encoded
 	for {
 		if err := r.stream.RecvMsg(&received); err != nil {
@@ -209,11 +211,13 @@ func (r *reports) take(ending context.Context) error {
 			account.Charges(ending, uncounted)
 			uncounted = 0
 		}
-		if sequence, charge, ok := charges.Read(received); ok {
-			if err := r.send(sequence, charge); err != nil {
-				return err
+		if sequence, body, ok := wire.Sequenced(received); ok {
+			if action, digest, ok := known.charge(body); ok {
+				if err := r.send(sequence, action, digest); err != nil {
+					return err
+				}
+				continue
 			}
-			continue
 		}
 		m := new(pb.ReportStreamRequest)
 		if err := proto.Unmarshal(received, m); err != nil {
@@ -231,7 +235,7 @@ func (r *reports) take(ending context.Context) error {
 		if err != nil {
 			err = r.lane.Reject(r.stream.Context(), sequence, err)
 		} else {
-			err = r.send(sequence, v)
+			err = r.send(sequence, v, record.Digest(v))
 		}
 		if err != nil {
 			return err
@@ -240,12 +244,49 @@ func (r *reports) take(ending context.Context) error {
 }
 
 // send puts a valid action into the lane, or the refusal of its number.
-func (r *reports) send(sequence uint64, action ledger.Action) error {
-	request, err := request(r.stream.Context(), r.writer, sequence, action)
-	if err != nil {
-		return r.lane.Reject(r.stream.Context(), sequence, err)
+func (r *reports) send(sequence uint64, action ledger.Action, digest ledger.Digest) error {
+	ctx := r.stream.Context()
+	if err := wire.CheckSequence(r.writer, sequence); err != nil {
+		return r.lane.Reject(ctx, sequence, err)
 	}
-	return r.lane.Send(r.stream.Context(), request)
+	return r.lane.Send(ctx, ledger.Request{Writer: r.writer, Sequence: sequence, Digest: digest, Action: action,
+		Caller: passage(ctx).Caller()})
+}
+
+// charges reads the charges of one stream. A job sends the same few again and again, so it keeps those that it read
+// last, with their digests. Nobody changes an action, so many entries may have the same one.
+type charges struct {
+	reader *wire.Charges
+	recent [4]struct {
+		body   []byte
+		action ledger.Action
+		digest ledger.Digest
+	}
+	turn int
+}
+
+// maxRecentCharge is up to how many bytes an encoded charge is kept.
+const maxRecentCharge = 1 << 10
+
+// charge reads an encoded charge as wire.Charges does.
+func (c *charges) charge(body []byte) (ledger.Action, ledger.Digest, bool) {
+	for i := range c.recent {
+		if r := &c.recent[i]; r.action != nil && bytes.Equal(r.body, body) {
+			return r.action, r.digest, true
+		}
+	}
+	v, ok := c.reader.Charge(body)
+	if !ok {
+		return nil, ledger.Digest{}, false
+	}
+	var action ledger.Action = v
+	digest := record.Digest(action)
+	if len(body) <= maxRecentCharge {
+		r := &c.recent[c.turn]
+		r.body, r.action, r.digest = append(r.body[:0], body...), action, digest
+		c.turn = (c.turn + 1) % len(c.recent)
+	}
+	return action, digest, true
 }
 
 // content is a message's number in the lane and what makes its action; nil for other

@@ -47,20 +47,26 @@ func newCharges(check func(mechanism.Event) error) *Charges {
 // proto.Unmarshal and ToCharge, and b may be used again. ok is false for every
 // other message; the caller decodes those in full to find out what they are.
 func (c *Charges) Read(b []byte) (sequence uint64, charge ledger.Charge, ok bool) {
+	sequence, body, ok := Sequenced(b)
+	if ok {
+		charge, ok = c.Charge(body)
+	}
+	return sequence, charge, ok
+}
+
+// Sequenced splits an encoded ReportStreamRequest with a charge into its number in the lane and the encoded Charge,
+// which lies in b. It does so in the cases that Read is for.
+func Sequenced(b []byte) (sequence uint64, charge []byte, ok bool) {
 	sequenced, rest, ok := field(b, 2) // ReportStreamRequest.charge
 	if !ok || len(rest) > 0 {
-		return 0, charge, false
+		return 0, nil, false
 	}
 	sequence, body, ok := number(sequenced, 1) // SequencedCharge.sequence
 	if !ok {
-		return 0, charge, false
+		return 0, nil, false
 	}
-	body, rest, ok = field(body, 2) // SequencedCharge.charge
-	if !ok || len(rest) > 0 {
-		return 0, charge, false
-	}
-	charge, ok = c.Charge(body)
-	return sequence, charge, ok
+	charge, rest, ok = field(body, 2) // SequencedCharge.charge
+	return sequence, charge, ok && len(rest) == 0
 }
 
 // Charge reads an encoded Charge, as Read does.
