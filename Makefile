@@ -78,6 +78,12 @@ lint: bin/golangci-lint ## golangci-lint
 bin/golangci-lint: tools/lint/go.sum
 	cd tools/lint && $(GO) build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+# The database comes as a Go module, so that the proxy of modules is all that this asks. It goes by go.mod's toolchain.
+.PHONY: vulnerabilities
+vulnerabilities: ## known vulnerabilities of the modules and of Go that the code can reach, by govulncheck
+	db=$$($(GO) mod download -json golang.org/x/vulndb@latest | sed -n 's/.*"Dir": "\(.*\)",/\1/p') && \
+	  GOTOOLCHAIN=auto $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -db "file://$$db/data/osv" ./...
+
 BUF = tools/buf/node_modules/.bin/buf
 
 # Without a lock file: it would have to name every platform's binary, and a
