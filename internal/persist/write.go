@@ -290,9 +290,10 @@ func (w *writing) stageChange(c *book.Change) {
 }
 
 // stageLanes stages the lanes that a change has moved. The lane of the newest writer is kept in the head: its own row
-// is made, but not rewritten. The lane that the head held before gets its row back.
+// is made, but not rewritten. The lane that the head held before gets its row back, unless the row that was made for
+// its first entry still says where it stands, as it does for each request ID.
 func (w *writing) stageLanes(before rows.Head, c *book.Change) error {
-	kept := before.Writer == 0 || len(c.Lanes) == 0 // nothing was in the head, or it stays there
+	kept := before.Sequence <= 1 || len(c.Lanes) == 0 // the row is right, or the head goes on holding the lane
 	for _, l := range c.Lanes {
 		if l.Fresh || l.First != c.Head.Writer {
 			w.stageLane(before, l.Writer, l.Lane)
