@@ -26,6 +26,7 @@ import (
 func TestSurfacesAgree(t *testing.T) {
 	t.Parallel()
 	s := withDatasets(t, server.Config{HTTP: "127.0.0.1:0", Dashboard: true})
+	users := newPrograms(t)
 	s.mustRegister(survey(ordered(epsilonDelta(pb.Budget_RDP, 40, 1e-5), 8)))
 	s.Create(servertest.Filter("parent", ordered(epsilonDelta(pb.Budget_RDP, 40, 1e-5), 8)))
 	under := servertest.Filter("child", ordered(epsilonDelta(pb.Budget_RDP, 3, 1e-7), 12))
@@ -66,17 +67,21 @@ func TestSurfacesAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		t.Run(name, func(t *testing.T) { s.agree(t, name) })
 		names = append(names, name)
 	}
-	s.LoseAfter(func() {}) // a restored copy, which is not reconciled
+	python := users.python(t, s.Addr, names)
 	for _, name := range names {
-		t.Run(name+" restored", func(t *testing.T) { s.agree(t, name) })
+		t.Run(name, func(t *testing.T) { s.agree(t, name, users, python[name]) })
+	}
+	s.LoseAfter(func() {}) // a restored copy, which is not reconciled
+	python = users.python(t, s.Addr, names)
+	for _, name := range names {
+		t.Run(name+" restored", func(t *testing.T) { s.agree(t, name, users, python[name]) })
 	}
 }
 
 // agree asks everything that shows the numbers of a ledger.
-func (s *datasetServer) agree(t *testing.T, name string) {
+func (s *datasetServer) agree(t *testing.T, name string, users programs, python map[string]map[string]float64) {
 	ctx := servertest.Context(t)
 	digits := func(x float64) string { return num.FormatUp(x, 6) }
 	shown := map[string]map[string]string{} // what, as shown where
@@ -146,6 +151,10 @@ func (s *datasetServer) agree(t *testing.T, name string) {
 		show(where, map[string]float64{"advantage": c.GetAdvantage()})
 	}
 	s.read(t, said, own, show)
+	users.compare(t, s.Addr, said, query, show)
+	for where, numbers := range python {
+		show("Python's "+where, numbers)
+	}
 	for what, by := range shown {
 		distinct := map[string]bool{}
 		for _, text := range by {
