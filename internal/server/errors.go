@@ -97,6 +97,9 @@ var table = []struct {
 		"; a write may still happen: send it again, with the same writer and sequence"},
 }
 
+// storeBack is when a store that takes no writes is worth another attempt: a failover ends in seconds.
+const storeBack = 100 * time.Millisecond
+
 // lookup returns an error's code, whether it is a refusal, and the advice that its message ends with. The message is
 // left to those who show it: to make it takes longer than all this.
 func lookup(err error) (code codes.Code, refusal bool, advice string) {
@@ -166,6 +169,9 @@ func statusOf(err error) *status.Status {
 		}
 	}
 	s := status.New(code, wire.Cut(message, maxMessage))
+	if code == codes.Unavailable && storeAway(err) {
+		return comeBack(s, storeBack)
+	}
 	if exceeded := exceededBy(err); exceeded != nil {
 		if detailed, err := s.WithDetails(exceeded); err == nil {
 			return detailed
@@ -195,12 +201,24 @@ func notLetIn(err error) error {
 		return err
 	}
 	p := s.Proto()
-	p.Message = wire.Cut(p.GetMessage()+"; nothing was written", maxMessage)
-	detailed, failed := status.FromProto(p).WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)})
-	if failed != nil {
-		return err
+	p.Message = wire.Cut(strings.TrimSuffix(p.GetMessage(), unwritten)+unwritten, maxMessage)
+	p.Details = nil
+	return comeBack(status.FromProto(p), time.Second).Err()
+}
+
+const unwritten = "; nothing was written"
+
+// comeBack adds a time to come back to a status, which also says that nothing was written.
+func comeBack(s *status.Status, after time.Duration) *status.Status {
+	if detailed, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)}); err == nil {
+		return detailed
 	}
-	return detailed.Err()
+	return s
+}
+
+// storeAway reports whether the store has not taken a write, and surely has none of it.
+func storeAway(err error) bool {
+	return !errors.Is(err, ledger.ErrUnknown) && (errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrConflict))
 }
 
 // said is what a refusal says of itself, to be remembered.

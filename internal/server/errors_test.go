@@ -34,6 +34,24 @@ func TestNotLetIn(t *testing.T) {
 	}
 }
 
+// A time to come back says that nothing was written, so an unknown outcome has none, whatever else is wrong.
+func TestStoreAwayHasATimeToComeBack(t *testing.T) {
+	for _, c := range []struct {
+		err     error
+		details int
+	}{
+		{ledger.ErrUnavailable, 1},
+		{fmt.Errorf("%w: others were faster", ledger.ErrConflict), 1},
+		{ledger.ErrUnknown, 0},
+		{errors.Join(ledger.ErrUnavailable, ledger.ErrUnknown), 0},
+		{ledger.ErrDamaged, 0},
+	} {
+		if s := statusOf(c.err); len(s.Details()) != c.details {
+			t.Errorf("%v: %v", c.err, s.Details())
+		}
+	}
+}
+
 // Every error of the rooms below has its code, also when it is wrapped; a
 // refusal is what a stream answers with rejected.
 func TestErrorTable(t *testing.T) {

@@ -126,7 +126,12 @@ func Describe(err error, server string) string {
 		message = inFlags(message)
 	}
 	message = budgetField().ReplaceAllString(spelling.Refusal(message), "--budget, $1: ")
-	if ExitStatus(err) == exitNoAnswer {
+	var daemon *client.Error
+	switch {
+	case ExitStatus(err) != exitNoAnswer:
+	case errors.As(err, &daemon) && daemon.RetryAfter > 0: // which only a daemon says
+		message = "not now, says " + server + ": " + message
+	default:
 		message = "no answer from " + server + ": " + message
 	}
 	if codeOf(err) == codes.Canceled {
