@@ -38,22 +38,23 @@ func bestOf(l loss.Chosen, deepest float64, in *num.Interrupt) bestPair {
 			return found
 		}
 		var best [2]profile
+		curves := [...]chords{run[0].chords(), run[1].chords()}
 		for d := range best {
 			if d > 0 && runs.Symmetric() {
 				best[d] = best[0]
 				continue
 			}
-			opposite := run[1-d]
-			knots := l.ByCurve(loss.Direction(d), func(e float64) float64 { return num.LogUp(opposite.delta(e)) }, in)
+			same, opposite := curves[d], curves[1-d]
+			knots := l.ByCurve(loss.Direction(d), func(e float64) float64 { return num.LogUp(opposite.at(e)) }, in)
 			_, atom := loss.Composition{{Loss: l.(loss.Loss), Count: 1}}.InfinityMass()
-			shifted := shiftsOf(l, run[d], opposite, in)
+			shifted := shiftsOf(l, same, opposite, in)
 			in.Spend(profileWork * len(shifted))
 			best[d] = tabulated(func(e float64) float64 {
 				log := math.Inf(1)
 				for _, k := range knots {
 					log = math.Min(log, loss.LogDeltaAt(k.S, k.K, e))
 				}
-				return math.Min(loss.LogTotal(log, atom), shifted.logDelta(mean, e, run[d], opposite))
+				return math.Min(loss.LogTotal(log, atom), shifted.logDelta(mean, e, same, opposite))
 			}, deepest)
 		}
 		found.above = pairOf(best, in)
@@ -74,7 +75,7 @@ type point struct{ epsilon, log float64 }
 // Curves are known at steps of this much of ln δ, and from e^−10 on of as much of a tenth of it. Where a point takes
 // long there are fewer.
 const (
-	runFall, bestFall = 0.2, 0.1
+	runFall, bestFall = 0.2, 0.03
 	mostFall          = 3
 	curveWork         = 2.5e8 // nanoseconds
 )
@@ -123,27 +124,51 @@ func profileOf(c loss.Composition, deepest float64, in *num.Interrupt) (above, b
 // much.
 const belowApart = 1e-8
 
-// tabulated is a curve, given as ln δ(ε) rounded up, by its points down to e^deepest.
+// tabulated is a curve, given as ln δ(ε) rounded up, by its points down to e^deepest. Any points of it serve, so each is
+// only about where pointsOf asks for it.
 func tabulated(curve func(epsilon float64) float64, deepest float64) profile {
-	last := 0.0
-	return pointsOf(point{0, curve(0)}, bestFall, deepest, func(log float64) point {
-		if !(curve(mostLoss) <= log) {
+	zero, least := point{0, curve(0)}, curve(mostLoss)
+	low, last, step := zero, zero, 1.0
+	return pointsOf(zero, bestFall, deepest, func(log float64) point {
+		if !(least <= log) {
 			return point{math.Inf(1), 0}
 		}
-		low, high := last, math.Max(2*last, 1)
-		for curve(high) > log {
-			low, high = high, 2*high
+		high := last
+		for ; high.log > log; step *= 2 {
+			low, high = high, point{high.epsilon + step, curve(high.epsilon + step)}
 		}
-		for range 40 {
-			if middle := (low + high) / 2; curve(middle) <= log {
-				high = middle
-			} else {
-				low = middle
-			}
-		}
+		high = lowest(curve, &low, high, log, bestFall/nearPoint*math.Max(1, -log/10))
+		step = math.Max(high.epsilon-last.epsilon, 1e-6) // the next one is about as far
 		last = high
-		return point{high, curve(high)}
+		return high
 	})
+}
+
+// nearPoint is what part of the distance of two points a point may be off, and mostTries how often one is looked for.
+const nearPoint, mostTries = 8, 40
+
+// lowest is a point of a falling curve at or below log, by no more than near where the curve does not jump. The curve
+// is above log at low, which it raises, and not at high.
+func lowest(curve func(epsilon float64) float64, low *point, high point, log, near float64) point {
+	a, b := low.log-log, high.log-log // > 0 and ≤ 0
+	for i := range mostTries {
+		if high.log >= log-near || !(high.epsilon-low.epsilon > 1e-9*high.epsilon) {
+			break
+		}
+		share := 0.5
+		if i%4 < 3 && !math.IsInf(b, -1) { // where a secant would hit the middle of what is near
+			share = (a + near/2) / (a - b)
+		}
+		e := low.epsilon + (high.epsilon-low.epsilon)*math.Min(share, 0.99)
+		if at := (point{e, curve(e)}); at.log > log {
+			*low, a = at, at.log-log
+			b /= 2 // the end that stays counts less, so that it does not stay for long
+		} else {
+			high, b = at, at.log-log
+			a /= 2
+		}
+	}
+	return high
 }
 
 // mostLoss bounds the losses that are tabulated: e^ε is to be a number of binary64.
@@ -166,42 +191,63 @@ func pointsOf(zero point, fall, deepest float64, at func(log float64) point) pro
 	return p
 }
 
-// delta is δ(ε) at ε ≥ 0, rounded up.
-func (p profile) delta(epsilon float64) float64 {
-	i, _ := slices.BinarySearchFunc(p, epsilon, func(a point, e float64) int {
-		if a.epsilon <= e {
-			return -1
+// chords is a profile with what its values need: of each point e^log, and e^d − 1 for the distance d to the next one.
+type chords []struct {
+	point
+	delta, apart float64
+}
+
+func (p profile) chords() chords {
+	c := make(chords, len(p))
+	for i, at := range p {
+		c[i].point, c[i].delta = at, math.Exp(at.log)
+		if i+1 < len(p) {
+			c[i].apart = math.Expm1(p[i+1].epsilon - at.epsilon)
 		}
-		return 1
-	})
-	from := p[i-1]
-	if i == len(p) {
+	}
+	return c
+}
+
+// at is δ(ε) at ε ≥ 0, rounded up.
+func (c chords) at(epsilon float64) float64 {
+	i := 1
+	for end := len(c); i < end; {
+		if middle := (i + end) / 2; c[middle].epsilon <= epsilon {
+			i = middle + 1
+		} else {
+			end = middle
+		}
+	}
+	from := &c[i-1]
+	if i == len(c) {
 		return num.ExpUp(from.log)
 	}
-	share := math.Expm1(epsilon-from.epsilon) / math.Expm1(p[i].epsilon-from.epsilon)
-	return ((1-share)*math.Exp(from.log) + share*math.Exp(p[i].log)) * (1 + 1e-12)
+	share := math.Expm1(epsilon-from.epsilon) / from.apart
+	return ((1-share)*from.delta + share*c[i].delta) * (1 + 1e-12)
 }
 
 // deltaOf is δ(ε) at any ε of a direction and the opposite one.
-func deltaOf(epsilon float64, same, opposite profile) float64 {
+func deltaOf(epsilon float64, same, opposite chords) float64 {
 	if epsilon >= 0 {
-		return same.delta(epsilon)
+		return same.at(epsilon)
 	}
-	return math.Min(1, (-math.Expm1(epsilon)+math.Exp(epsilon)*opposite.delta(-epsilon))*(1+1e-12))
+	minus := math.Expm1(epsilon)
+	return math.Min(1, (-minus+(1+minus)*opposite.at(-epsilon))*(1+1e-12))
 }
 
 // shifts are the λ_j and w_j of docs/math/best-of.md §1.6.8.
 type shifts []struct{ lambda, weight float64 }
 
-// The cells of u, the first of which ends at e^−logCells, and the λ.
+// The cells of u, the first of which ends at e^−logCells, in blocks, and the λ.
 const (
 	cells, logCells      = 1 << 16, 24
+	blockCells           = 1 << 8
 	leastLambda          = -3
 	lambdaStep, mostStep = 0.02, 512
 	cellWork             = 200 // nanoseconds, beside one for each λ
 )
 
-func shiftsOf(l loss.Chosen, same, opposite profile, in *num.Interrupt) (out shifts) {
+func shiftsOf(l loss.Chosen, same, opposite chords, in *num.Interrupt) (out shifts) {
 	// v ≤ slope·u + cut, from the steepest line to the flattest.
 	var lines []struct{ slope, cut float64 }
 	put := func(e, cut float64) {
@@ -232,10 +278,25 @@ func shiftsOf(l loss.Chosen, same, opposite profile, in *num.Interrupt) (out shi
 	}
 	n := int(math.Min(mostStep, math.Ceil((last-leastLambda)/lambdaStep)))
 	in.Spend(cells * (cellWork + n))
+	largest, least := make([]float64, cells/blockCells), make([]float64, cells/blockCells) // of a and b in each block
+	for k := range largest {
+		largest[k] = slices.Max(a[k*blockCells : (k+1)*blockCells])
+		least[k] = slices.Min(b[k*blockCells : (k+1)*blockCells])
+	}
+	best, at := 0, 0
 	above := func(y float64) (most float64) {
-		for i := range a {
-			most = math.Max(most, a[i]-b[i]*y)
+		for n := range largest {
+			k := n ^ best                      // the best block of the last y comes first
+			if largest[k]-least[k]*y <= most { // so is a − b·y in all of its cells
+				continue
+			}
+			for i := k * blockCells; i < (k+1)*blockCells; i++ {
+				if v := a[i] - b[i]*y; v > most {
+					most, at = v, k
+				}
+			}
 		}
+		best = at
 		return most
 	}
 	y, value, slope := math.Exp(last), 0.0, 0.0
@@ -255,7 +316,7 @@ func shiftsOf(l loss.Chosen, same, opposite profile, in *num.Interrupt) (out shi
 }
 
 // logDelta is ln of mean·Σ w_j·δ(ε − λ_j), rounded up.
-func (s shifts) logDelta(mean, epsilon float64, same, opposite profile) float64 {
+func (s shifts) logDelta(mean, epsilon float64, same, opposite chords) float64 {
 	if s == nil {
 		return 0
 	}

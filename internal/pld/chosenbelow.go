@@ -49,8 +49,9 @@ func under(below, above, opposite profile) profile {
 	at := func(p point) corner {
 		return corner{p.epsilon, math.Exp(p.epsilon), num.ExpDown(p.log)}
 	}
+	same, other := above.chords(), opposite.chords()
 	known := func(epsilon float64) corner {
-		return corner{epsilon, math.Exp(epsilon), deltaOf(epsilon, above, opposite)}
+		return corner{epsilon, math.Exp(epsilon), deltaOf(epsilon, same, other)}
 	}
 	out := make(profile, 0, 2*len(below)+1)
 	put := func(alpha, delta float64) {
