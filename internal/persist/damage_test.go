@@ -56,7 +56,11 @@ func fillAt(t *testing.T, path string) {
 func dealAll(t testing.TB, s *Store) {
 	t.Helper()
 	s.upkeep.least = 0
-	for s.deal() {
+	for more := true; more; {
+		var err error
+		if more, err = s.deal(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := s.refused(); err != nil {
 		t.Fatal(err)

@@ -18,22 +18,25 @@ const (
 )
 
 // deal makes one commit that deals out rows of the tail. It reports whether there are more.
-func (s *Store) deal() (more bool) {
+func (s *Store) deal() (more bool, err error) {
 	excess := s.upkeep.tail.Load() - s.upkeep.least
 	if excess <= 0 || s.refused() != nil {
-		return false
+		return false, nil
 	}
+	step := s.upkeep.step.Load()
 	dealt := int64(0)
-	err := s.change(func(w *writing) (err error) {
-		dealt, err = w.deal(min(excess, dealBytes))
+	err = s.change(func(w *writing) (err error) {
+		dealt, err = w.deal(min(excess, step))
 		return err
 	})
-	if err != nil { // such as a full disk: the next commit asks again
+	if err != nil { // such as a full disk: the next commit asks again, for less, which may have room and makes some
 		s.damage(err)
-		return false
+		s.upkeep.step.Store(max(step/2, tailBytes))
+		return false, err
 	}
+	s.upkeep.step.Store(min(2*step, dealBytes))
 	s.upkeep.tail.Add(-dealt)
-	return dealt > 0 && dealt < excess
+	return dealt > 0 && dealt < excess, nil
 }
 
 // deal stages rows of packs in the place of the tail's oldest rows, which have about so many bytes.

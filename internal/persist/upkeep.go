@@ -20,6 +20,7 @@ const (
 type upkeep struct {
 	most, least int64
 	tail        atomic.Int64 // bytes of rows in the tail
+	step        atomic.Int64 // about how many bytes the next step deals out: half as many after one that failed
 
 	due  chan struct{}
 	stop chan struct{}
@@ -27,9 +28,13 @@ type upkeep struct {
 	done sync.WaitGroup
 }
 
+// retryAfter is how long upkeep waits at least after a step that failed, as most steps do on a full disk.
+const retryAfter = time.Second
+
 // start begins with so many bytes in the tail.
-func (u *upkeep) start(tail int64, step func() (more bool)) {
+func (u *upkeep) start(tail int64, step func() (more bool, err error)) {
 	u.due, u.stop = make(chan struct{}, 1), make(chan struct{})
+	u.step.Store(dealBytes)
 	u.grown(tail)
 	u.done.Go(func() {
 		for {
@@ -40,11 +45,13 @@ func (u *upkeep) start(tail int64, step func() (more bool)) {
 			}
 			for more := true; more; {
 				began := time.Now()
-				if more = step(); !more {
-					break
-				}
+				var err error
+				more, err = step()
 				pause := time.Since(began) // as much time as upkeep takes is left to others
-				if u.tail.Load() > 4*u.most {
+				switch {
+				case err != nil: // and more where it takes it in vain: a charge may still fit
+					pause = max(8*pause, retryAfter)
+				case u.tail.Load() > 4*u.most:
 					pause = 0
 				}
 				select {
