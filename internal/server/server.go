@@ -260,10 +260,26 @@ func (s *Server) closeListeners() error {
 	return errors.Join(errs...)
 }
 
-// countLedgers sets their number; from here on each new one is added. A ledger
+// countEvery is how often a daemon looks for ledgers that other daemons of its store have made.
+const countEvery = time.Minute
+
+// followLedgers counts again and again what other daemons have made too.
+func (s *Server) followLedgers(end context.Context) {
+	for tick := time.Tick(countEvery); ; {
+		select {
+		case <-end.Done():
+			return
+		case <-tick:
+			s.countLedgers()
+		}
+	}
+}
+
+// countLedgers sets their number; from here on each new one of this daemon is added. A ledger
 // that cannot be read ends the count but not the start: it affects no other.
 func (s *Server) countLedgers() {
 	const page = 1000
+	n := 0
 	for last := ""; ; {
 		found, err := s.config.Store.List("", last, page)
 		if err != nil {
@@ -272,11 +288,12 @@ func (s *Server) countLedgers() {
 		}
 		for _, l := range found {
 			if l.Genesis.Spec.Dataset == nil {
-				s.metrics.ledgers.Inc()
+				n++
 			}
 			s.metrics.budgets.found(l)
 		}
 		if len(found) < page {
+			s.metrics.ledgers.Set(float64(n))
 			return
 		}
 		last = found[page-1].Genesis.Spec.Name
@@ -334,6 +351,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	working.Go(func() { s.gate.Run(s.draining, s.config.Reload) })
 	working.Go(func() { s.upkeep.Run(s.draining) })
 	working.Go(func() { s.overviews.Background(s.draining) })
+	if s.shared != nil {
+		working.Go(func() { s.followLedgers(s.draining) })
+	}
 	if s.tokens != nil {
 		working.Go(func() { s.tokens.Run(s.draining) })
 	}

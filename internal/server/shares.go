@@ -50,12 +50,13 @@ func (b *budgetShares) read(k *keeper.Keeper, shared fleet.Shared, most int) {
 	b.keeper, b.shared, b.most = k, shared, most
 }
 
-// found adds an open ledger with budgets.
+// found adds an open ledger with budgets, unless it is there.
 func (b *budgetShares) found(l ledger.Summary) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if l.Genesis.Spec.Policy != ledger.Descriptive && !l.Closed && len(b.shown) < b.most {
-		b.shown[l.Genesis.Spec.Name] = &shownShares{changed: true}
+	name := l.Genesis.Spec.Name
+	if l.Genesis.Spec.Policy != ledger.Descriptive && !l.Closed && len(b.shown) < b.most && b.shown[name] == nil {
+		b.shown[name] = &shownShares{changed: true}
 	}
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,4 +51,37 @@ func TestMetricsDoNotWaitForLedgers(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// listed is a store that lists ledgers with budgets.
+type listed struct {
+	ledger.Store
+	names []string
+}
+
+func (s *listed) List(_, after string, _ int) (all []ledger.Summary, err error) {
+	for _, name := range s.names {
+		if name > after {
+			spec := ledger.Spec{Name: name, Policy: ledger.Filtered}
+			all = append(all, ledger.Summary{Genesis: ledger.Genesis{Spec: spec}})
+		}
+	}
+	return all, nil
+}
+
+// A ledger that another daemon has made is shown here too, so no budget is without a daemon that shows it
+// if its own is gone.
+func TestLedgersOfOtherDaemonsAreShown(t *testing.T) {
+	t.Parallel()
+	store := &listed{names: []string{"a"}}
+	s := &Server{config: Config{Store: store, Logger: slog.New(slog.DiscardHandler)}, metrics: NewMetrics()}
+	s.metrics.budgets.read(nil, nil, 10)
+	s.countLedgers()
+	s.metrics.budgets.take(t.Context())
+	store.names = append(store.names, "b")
+	s.countLedgers()
+	changed := s.metrics.budgets.take(t.Context())
+	if _, found := changed["b"]; !found || len(changed) != 1 {
+		t.Errorf("to be read: %v; want b alone, as a was read before", changed)
+	}
 }
