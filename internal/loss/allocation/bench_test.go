@@ -16,15 +16,15 @@ func BenchmarkSum(b *testing.B) {
 	}{{"little noise", 5, 10_000}, {"10,000 steps", 1, 10_000}, {"much noise", 0.05, 100_000}} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				ofGaussian(c.mu).Sum(c.steps, nil)
+				ofGaussian(c.mu, c.steps)
 			}
 		})
 	}
 }
 
-func ofGaussian(mu float64) Bounds {
+func ofGaussian(mu float64, steps uint64) Bounds {
 	l := pairs.NewGaussian(mu)
-	b, _ := Of(l.Pair(loss.Remove, loss.Dominating, nil), l.Pair(loss.Add, loss.Dominating, nil),
-		l.Pair(loss.Remove, loss.Dominated, nil), 1, nil)
+	b, _ := Sum(l.Pair(loss.Remove, loss.Dominating, nil), l.Pair(loss.Add, loss.Dominating, nil),
+		l.Pair(loss.Remove, loss.Dominated, nil), steps, 1, nil)
 	return b
 }

@@ -20,7 +20,7 @@ type cells struct {
 }
 
 // addWork is about what it takes to add one pair of outcomes, in picoseconds. block is the number of rows with the
-// same outcomes of the other law, and turn the number of those whose sums are added up before they join the others.
+// same outcomes of the other law at most, and turn the number of those whose sums are added up before they join the others.
 const addWork, block, turn = 3000, 64, 16
 
 // thinWork is about what it takes to look at one outcome of the other law for a block, in nanoseconds.
@@ -32,9 +32,12 @@ func added(a, b law, g grid, above bool, in *num.Interrupt) cells {
 	n := len(g.edges)
 	same := len(a.at) == len(b.at) && &a.at[0] == &b.at[0]
 	total, part := make(sums, n+1), make(sums, n+1)
-	other, places := newThinner(a, b, g, above), newPlaces(g.edges)
-	for start := 0; start < len(a.at); start += block {
-		end, from := min(start+block, len(a.at)), 0
+	other, places, turns := newThinner(a, b, g, above), newPlaces(g.edges), 0
+	for start, end := 0, 0; start < len(a.at); start = end {
+		from := 0
+		for end = start + 1; end < min(start+block, len(a.at)) && other.alike(start, end); {
+			end++
+		}
 		if same {
 			from = end
 		}
@@ -49,8 +52,9 @@ func added(a, b law, g grid, above bool, in *num.Interrupt) cells {
 				part.row(x, w, law{at: b.at[i+1 : end], mass: b.mass[i+1 : end]}, places)
 			}
 			part.row(x, w, thin, places)
-			if i%turn == turn-1 || i == end-1 {
+			if (i-start)%turn == turn-1 || i == end-1 {
 				total.take(part)
+				turns++
 			}
 		}
 	}
@@ -61,7 +65,7 @@ func added(a, b law, g grid, above bool, in *num.Interrupt) cells {
 	for _, s := range total {
 		c.mass, c.moment, most = append(c.mass, s.mass), append(c.moment, s.moment), max(most, s.terms)
 	}
-	rounding := num.Ulp * float64(most+places.below+len(a.at)/turn+thinningErr)
+	rounding := num.Ulp * float64(most+places.below+turns+thinningErr)
 	c.massErr = together(together(a.massErr, b.massErr), rounding)
 	c.momentErr = rounding // beside that of the masses
 	return c
@@ -102,10 +106,18 @@ func (s sums) row(x, w float64, b law, p *places) {
 	c.terms++
 	p.below = max(p.below, n)
 	at, mass = at[n:], mass[n:]
+	end := len(at)
+	for last := edges[len(edges)-2]; end > 0 && x+at[end-1] > last; end-- { // few are beyond the last edge
+		m := w * mass[end-1]
+		c = &s[len(s)-1]
+		c.mass += m
+		c.moment += m * (x + at[end-1])
+		c.terms++
+	}
+	at, mass = at[:end], mass[:end]
 	for j, y := range at {
 		v := x + y
-		place := min(max(int64(math.Float64bits(v)>>shift)-lowest, 0), int64(len(first)-1))
-		k := int(first[place])
+		k := int(first[int64(math.Float64bits(v)>>shift)-lowest])
 		for edges[k] < v {
 			k++
 		}

@@ -46,12 +46,22 @@ func gridOf(x, y Bounds, in *num.Interrupt) grid {
 		put((lowA+lowB)*(1-margin), u[0])
 	}
 	wanted := 0.0
+	cells := func(i int) float64 {
+		normal, log := u[i+1]-u[i], v[i+1]-v[i]
+		switch {
+		case v[i+1] <= x.logFloor:
+			return log / floorWidth
+		case v[i] <= x.logMean:
+			return cellsIn(normal, log, logWidth)
+		}
+		return cellsIn(normal, log, topWidth)
+	}
 	for i := range len(u) - 1 {
-		wanted += cellsIn(u[i+1]-u[i], v[i+1]-v[i])
+		wanted += cells(i)
 	}
 	wider := math.Max(x.width, wanted/mostCells)
 	for i := range len(u) - 1 {
-		n := math.Ceil(cellsIn(u[i+1]-u[i], v[i+1]-v[i]) / wider)
+		n := math.Ceil(cells(i) / wider)
 		for j := range int(n) {
 			part := float64(j) / n
 			put(math.Exp(v[i]+(v[i+1]-v[i])*part), u[i]+(u[i+1]-u[i])*part)
@@ -89,8 +99,8 @@ func (b Bounds) ends() (low, high float64) {
 	return low, high
 }
 
-// cellsIn is how many cells a stretch of this length on the two scales should have.
-func cellsIn(normal, log float64) float64 { return math.Max(normal/normalWidth, log/logWidth) }
+// cellsIn is how many cells a stretch of this length on the two scales should have, with this width on the second one.
+func cellsIn(normal, log, width float64) float64 { return math.Max(normal/normalWidth, log/width) }
 
 // scale returns each outcome's place on the normal scale.
 func (l law) scale() []float64 {

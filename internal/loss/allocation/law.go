@@ -29,10 +29,13 @@ type law struct {
 type Bounds struct {
 	below, above law
 	width        float64 // of cells, in units of the usual ones
+
+	// Of the whole sum: ln of what is too small to show much in it, and of its mean.
+	logFloor, logMean float64
 }
 
-// Sum is the law of the sum of t ≥ 1 independent copies.
-func (b Bounds) Sum(t uint64, in *num.Interrupt) Bounds {
+// times is the law of the sum of t ≥ 1 independent copies.
+func (b Bounds) times(t uint64, in *num.Interrupt) Bounds {
 	var total Bounds
 	for any, power := false, b; ; power = plus(power, power, in) {
 		if t&1 == 1 {
@@ -52,7 +55,8 @@ func (b Bounds) Sum(t uint64, in *num.Interrupt) Bounds {
 func plus(a, b Bounds, in *num.Interrupt) Bounds {
 	g := gridOf(a, b, in)
 	return Bounds{
-		added(a.below, b.below, g, false, in).gathered(), added(a.above, b.above, g, true, in).spread(), a.width,
+		below: added(a.below, b.below, g, false, in).gathered(), above: added(a.above, b.above, g, true, in).spread(),
+		width: a.width, logFloor: a.logFloor, logMean: a.logMean,
 	}
 }
 

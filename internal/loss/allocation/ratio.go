@@ -10,8 +10,9 @@ import (
 // Outcomes beyond probabilities of about e^logTail are taken together.
 const logTail = -97 // 1e-42
 
-// Widths of cells: on the logarithmic scale, and on the scale of a normal quantile.
-const logWidth, normalWidth = 0.0175, 0.0116
+// Widths of cells: on the logarithmic scale up to the mean of the whole sum and beyond it, where the law falls off
+// slowly, and on the scale of a normal quantile.
+const logWidth, topWidth, normalWidth = 0.0175, 0.028, 0.0116
 
 // mostCells bounds the cells of a law. normalRange is about the length of the part of the normal
 // scale that is of interest.
@@ -21,28 +22,74 @@ const mostCells, normalRange = 4000, 27
 // keep their relative accuracy.
 const mostLog = 600
 
-// Of bounds the law of the likelihood ratio X = P/Q under Q, from a pair that dominates the
-// mechanism and one that it dominates, both with the record in P, and the pair from above with
+// Sum bounds the law of the sum of so many independent likelihood ratios X = P/Q under Q, steps ≥ 1, from a pair that
+// dominates the mechanism and one that it dominates, both with the record in P, and the pair from above with
 // P and Q exchanged. It fails if the ratios are too large or too small to be added up. width is
 // that of cells, 1 or more: bounds are as wide as its square, and take as much less time.
-func Of(above, exchanged, below loss.Pair, width float64, in *num.Interrupt) (b Bounds, ok bool) {
+func Sum(above, exchanged, below loss.Pair, steps uint64, width float64, in *num.Interrupt) (b Bounds, ok bool) {
 	low, high := above.Ends(logTail, logTail)
 	_, top := exchanged.Ends(logTail, logTail) // what Q has of the least losses
 	low, high = math.Min(low, -top)-margin, high+margin
 	if !(-mostLog < low && low < high && high < mostLog) {
 		return Bounds{}, false
 	}
-	n := math.Max(1, math.Min(math.Ceil(cellsIn(normalRange, high-low)/width), mostCells))
-	in.Spend(int(n) * ratioWork)
-	logEdges := make([]float64, int(n)+1)
-	for i := range logEdges {
-		logEdges[i] = low + (high-low)*float64(i)/n
+	in.Spend(coarseCells * ratioWork)
+	coarse := ratio(below, stretch(nil, low, high, coarseCells), -1).gathered()
+	b = Bounds{width: width, logFloor: coarse.logFloor(steps), logMean: math.Log(num.Count(steps))}
+	var logEdges []float64
+	all := high - low // over which the normal scale is taken to be even
+	for _, part := range [...]struct{ upTo, cells float64 }{
+		{b.logFloor, 1 / floorWidth},
+		{b.logMean, cellsIn(normalRange/all, 1, logWidth)},
+		{high, cellsIn(normalRange/all, 1, topWidth)},
+	} {
+		if to := math.Min(part.upTo, high); low < to {
+			logEdges = stretch(logEdges, low, to, math.Ceil(math.Min((to-low)*part.cells, mostCells)/width))
+			low = to
+		}
 	}
-	return Bounds{
-		below: ratio(below, logEdges, -1).gathered(),
-		above: ratio(above, logEdges, 1).spread(),
-		width: width,
-	}, true
+	in.Spend(len(logEdges) * ratioWork)
+	b.below, b.above = ratio(below, logEdges, -1).gathered(), ratio(above, logEdges, 1).spread()
+	return b.times(steps, in), true
+}
+
+// stretch appends the ends of n parts from low to high to edges, which may end with low.
+func stretch(edges []float64, low, high, n float64) []float64 {
+	for i := range int(n) + 1 {
+		if i > 0 || len(edges) == 0 {
+			edges = append(edges, low+(high-low)*float64(i)/n)
+		}
+	}
+	return edges
+}
+
+// coarseCells is how many cells a law has that only tells where the sum lies.
+const coarseCells = 400
+
+// Below the floor, which is this part of the least sum that is of interest, over the square root of the steps, cells
+// are floorWidth wide on the logarithmic scale: what is so small moves no sum by much.
+const floorPart, floorWidth = 1e-3, 1
+
+// logFloor is the logarithm of the floor: the least sum of so many is where Chernoff's bound is e^logTail.
+func (l law) logFloor(steps uint64) float64 {
+	t := float64(steps)
+	low, high := math.Log(1e-300), math.Log(1e300) // of the tilt
+	least := 0.0
+	for range 60 {
+		tilt := math.Exp((low + high) / 2)
+		var sum, moment float64
+		for i, s := range l.at {
+			m := l.mass[i] * math.Exp(-tilt*s)
+			sum += m
+			moment += m * s
+		}
+		if least = t * moment / sum; t*math.Log(sum)+tilt*least > logTail { // its probability is more
+			low = (low + high) / 2
+		} else {
+			high = (low + high) / 2
+		}
+	}
+	return math.Log(least * floorPart / math.Sqrt(t))
 }
 
 // ratioWork is about what it takes to compute the masses of a cell, in nanoseconds.

@@ -84,6 +84,11 @@ func (t *thinner) size(x, u float64, j, k int) int {
 	return 1 << n
 }
 
+// alike reports whether outcomes of a are near enough to each other that the same outcomes of b can be taken together.
+func (t *thinner) alike(i, j int) bool {
+	return t.scaleA[j]-t.scaleA[i] <= 2*block*normalWidth && t.a.at[j] <= t.a.at[i]*math.Exp(2*block*logWidth)
+}
+
 // thinned is the law of b from an outcome on, for sums with outcomes of a around the one at i.
 func (t *thinner) thinned(i, from int) law {
 	x, u, k, carried := t.a.at[i], t.scaleA[i], 0, 0.0

@@ -145,13 +145,12 @@ func (a allocated) table(in *num.Interrupt) loss.Loss {
 		if !ok || a.steps == 1 && a.last == 0 {
 			return [...]loss.Loss{above, below}
 		}
-		one, ok := allocation.Of(dominating, a.inner.Pair(loss.Add, loss.Dominating, in),
-			a.inner.Pair(loss.Remove, loss.Dominated, in), a.width, in)
+		steps := min(a.steps, mostSteps) // more steps never cost more
+		law, ok := allocation.Sum(dominating, a.inner.Pair(loss.Add, loss.Dominating, in),
+			a.inner.Pair(loss.Remove, loss.Dominated, in), steps, a.width, in)
 		if !ok {
 			return [...]loss.Loss{above, below}
 		}
-		steps := min(a.steps, mostSteps) // more steps never cost more
-		law := one.Sum(steps, in)
 		if p := law.Above(steps); math.Max(p.Infinite, p.Missing) <= outOfReach {
 			above = declared.Computed(a.Facts().Name, p.Losses, p.Masses, outOfReach, outOfReach, p.MassErr, p.LossErr)
 		}
