@@ -50,7 +50,21 @@ func (n *connection) AddFlags(root *cobra.Command, env func(string) string) {
 		"also env ACCOUNTANT_TOKEN_FILE, or the token itself in ACCOUNTANT_TOKEN")
 	n.token = env("ACCOUNTANT_TOKEN")
 	f.BoolVar(&n.Insecure, "insecure", false, "allow a daemon on another machine without encryption")
-	f.DurationVar(&n.timeout, "timeout", 10*time.Second, "how long to wait for an answer to one attempt of a call")
+	f.DurationVar(&n.timeout, "timeout", 10*time.Second, "how long to wait for an answer to one attempt of a call; statements are "+
+		"waited for a minute unless it is given")
+}
+
+// documentTime is how long a document that is to be kept is waited for, unless --timeout says otherwise. Its numbers
+// share the time, and a daemon that has just taken charges answers questions more slowly.
+const documentTime = time.Minute
+
+// AskDocument is Ask for a document that is to be kept, whose numbers are to be as tight as they get.
+func AskDocument[T any](p *Program, c *cobra.Command,
+	call func(context.Context, *client.Client) (T, error)) (T, error) {
+	if !c.Flags().Changed("timeout") {
+		p.timeout = documentTime
+	}
+	return Ask(p, c, call)
 }
 
 // Ask connects, makes one call and disconnects. It shows that it waits.

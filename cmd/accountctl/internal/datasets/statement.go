@@ -28,7 +28,7 @@ shares another one's budget has that one's statement.`,
 		"1e-5, 1e-6, 1e-8, 1e-10, and those of the budgets)")
 	output := cli.ChoiceFlag(c, "output", "o", formatMarkdown, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		answer, err := cli.Ask(p, c,
+		answer, err := cli.AskDocument(p, c,
 			func(ctx context.Context, daemon *client.Client) (*accountantv1.GetDatasetStatementResponse, error) {
 				return daemon.DatasetStatement(ctx, args[0], *deltas...)
 			})
