@@ -84,12 +84,16 @@ func (f frozen) with(method string, r protobuf.Message) frozen {
 	if err != nil { // a name that is no text: the daemon refuses the request itself
 		return f
 	}
-	field := protowire.Number(fieldLastReceipt)
+	field := protowire.Number(fieldLane)
 	switch method {
-	case pb.Charges_Report_FullMethodName, pb.Charges_ReportSet_FullMethodName:
-		field = fieldReportLastReceipt
+	case pb.Charges_ReportSet_FullMethodName:
+		field = fieldReportSetLastReceipt
+	case pb.Charges_ReserveSet_FullMethodName:
+		field = fieldReserveSetLastReceipt
 	case pb.Charges_CommitSet_FullMethodName, pb.Charges_ReleaseSet_FullMethodName:
 		field = fieldSetLastReceipt
+	default: // a lane with a receipt and nothing else, which protobuf merges with the request's
+		b = protowire.AppendBytes(protowire.AppendTag(nil, fieldLastReceipt, protowire.BytesType), b)
 	}
 	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(f), field, protowire.BytesType), b)
 }
@@ -116,9 +120,11 @@ const (
 
 	fieldLabels = 2 // of Charge
 
-	fieldLastReceipt       = 5 // of the unary writes
-	fieldReportLastReceipt = 6 // of ReportRequest and ReportSetRequest
-	fieldSetLastReceipt    = 4 // of CommitSetRequest and ReleaseSetRequest
+	fieldLane                  = 1 // of the requests of writes
+	fieldLastReceipt           = 4 // of Lane
+	fieldReportSetLastReceipt  = 6 // of ReportSetRequest
+	fieldReserveSetLastReceipt = 5 // of ReserveSetRequest
+	fieldSetLastReceipt        = 4 // of CommitSetRequest and ReleaseSetRequest
 )
 
 // freezeMessage encodes a ReportStreamRequest around an encoded Charge, Reserve,
@@ -143,11 +149,11 @@ func thawMessage(b frozen) Write {
 	_ = protobuf.Unmarshal(b, &m) // never fails: these bytes are our own
 	switch k := m.GetMessage().(type) {
 	case *pb.ReportStreamRequest_Reserve:
-		return Write{Reserve: k.Reserve.GetReserve()}
+		return Write{Action: k.Reserve.GetReserve()}
 	case *pb.ReportStreamRequest_Commit:
-		return Write{Commit: k.Commit.GetCommit()}
+		return Write{Action: k.Commit.GetCommit()}
 	case *pb.ReportStreamRequest_Release:
-		return Write{Release: k.Release.GetRelease()}
+		return Write{Action: k.Release.GetRelease()}
 	}
-	return Write{Charge: m.GetCharge().GetCharge()}
+	return Write{Action: m.GetCharge().GetCharge()}
 }

@@ -158,7 +158,7 @@ func digest(c *pb.Charge) []byte {
 	return b
 }
 
-func (f *fake) Report(ctx context.Context, r *pb.ReportRequest) (*pb.ReportResponse, error) {
+func (f *fake) Report(ctx context.Context, r *pb.ReportRequest) (*pb.WriteResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	happens := f.next(ctx, "Report")
@@ -170,29 +170,29 @@ func (f *fake) Report(ctx context.Context, r *pb.ReportRequest) (*pb.ReportRespo
 	case busy:
 		return nil, status.Error(codes.Aborted, "lane is busy")
 	}
-	receipt, replayed, err := f.write(r.Ledger, r.Writer, r.Sequence, r.Charge, r.CheckOnly)
+	receipt, replayed, err := f.write(r.Lane.Ledger, r.Lane.Writer, r.Lane.Sequence, r.Charge, r.Lane.CheckOnly)
 	if err != nil {
 		return nil, err
 	}
 	if happens == failAfter {
 		return nil, errDown
 	}
-	return &pb.ReportResponse{Receipt: receipt, Replayed: replayed, CheckOnly: r.CheckOnly && !replayed}, nil
+	return &pb.WriteResponse{Receipt: receipt, Replayed: replayed, CheckOnly: r.Lane.CheckOnly && !replayed}, nil
 }
 
-func (f *fake) CloseLedger(ctx context.Context, r *pb.CloseLedgerRequest) (*pb.CloseLedgerResponse, error) {
+func (f *fake) CloseLedger(ctx context.Context, r *pb.CloseLedgerRequest) (*pb.WriteResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	l := f.ledgers[r.Name]
-	if l.closed && l.last[r.Writer] == r.Sequence {
-		return &pb.CloseLedgerResponse{Receipt: &pb.Receipt{Sequence: r.Sequence}, Replayed: true}, nil
+	l := f.ledgers[r.Lane.Ledger]
+	if l.closed && l.last[r.Lane.Writer] == r.Lane.Sequence {
+		return &pb.WriteResponse{Receipt: &pb.Receipt{Sequence: r.Lane.Sequence}, Replayed: true}, nil
 	}
-	if l.last[r.Writer]+1 != r.Sequence {
+	if l.last[r.Lane.Writer]+1 != r.Lane.Sequence {
 		return nil, status.Error(codes.FailedPrecondition, "gap")
 	}
 	l.closed = true
-	l.last[r.Writer]++
-	return &pb.CloseLedgerResponse{Receipt: &pb.Receipt{Sequence: r.Sequence}}, nil
+	l.last[r.Lane.Writer]++
+	return &pb.WriteResponse{Receipt: &pb.Receipt{Sequence: r.Lane.Sequence}}, nil
 }
 
 func (f *fake) GetWriter(_ context.Context, r *pb.GetWriterRequest) (*pb.GetWriterResponse, error) {

@@ -144,7 +144,7 @@ func (c *Client) send(ctx context.Context, op string, l *lane, it *item, answer 
 func (c *Client) settle(ctx context.Context, op string, l *lane) *Error {
 	for len(l.pending) > 0 {
 		it := l.pending[0]
-		_, _, answer := contentOf(it).unary("", "", 0)
+		answer := emptyAnswer(it.method)
 		err := c.send(ctx, op, l, it, answer)
 		switch {
 		case err == nil:

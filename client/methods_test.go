@@ -25,7 +25,7 @@ var verbs = map[string]func(ctx context.Context, c *Client){
 			break
 		}
 	},
-	"CloseLedger":  func(ctx context.Context, c *Client) { _, _ = c.CloseLedger(ctx, "x", "") },
+	"CloseLedger":  func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Close{Reason: ""}) },
 	"Report":       func(ctx context.Context, c *Client) { _, _ = c.Report(ctx, "x", nil, nil) },
 	"ReportStream": func(ctx context.Context, c *Client) { _, _ = c.Stream(ctx, "x") },
 	"Reserve":      func(ctx context.Context, c *Client) { _, _ = c.Reserve(ctx, "x", nil, time.Minute, nil) },
@@ -37,15 +37,15 @@ var verbs = map[string]func(ctx context.Context, c *Client){
 	"ReleaseSet":  func(ctx context.Context, c *Client) { _, _ = c.ReleaseSet(ctx, nil, "") },
 	"Commit":      func(ctx context.Context, c *Client) { _, _ = c.Commit(ctx, "x", 1, nil, nil) },
 	"Release":     func(ctx context.Context, c *Client) { _, _ = c.Release(ctx, "x", 1, "") },
-	"Expire":      func(ctx context.Context, c *Client) { _, _ = c.Expire(ctx, "x", 1) },
-	"Free":        func(ctx context.Context, c *Client) { _, _ = c.Free(ctx, "x", &pb.Free{}) },
-	"Refund":      func(ctx context.Context, c *Client) { _, _ = c.Refund(ctx, "x", &pb.Refund{}) },
-	"Raise":       func(ctx context.Context, c *Client) { _, _ = c.Raise(ctx, "x", &pb.Raise{}) },
-	"Reconcile":   func(ctx context.Context, c *Client) { _, _ = c.Reconcile(ctx, "x", &pb.Reconcile{}) },
-	"Acknowledge": func(ctx context.Context, c *Client) { _, _ = c.Acknowledge(ctx, "x", &pb.Acknowledge{}) },
-	"Propose":     func(ctx context.Context, c *Client) { _, _ = c.Propose(ctx, "x", &pb.Propose{}) },
-	"Approve":     func(ctx context.Context, c *Client) { _, _ = c.Approve(ctx, "x", 1) },
-	"Withdraw":    func(ctx context.Context, c *Client) { _, _ = c.Withdraw(ctx, "x", 1, "") },
+	"Expire":      func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Expire{Reservation: 1}) },
+	"Free":        func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Free{}) },
+	"Refund":      func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Refund{}) },
+	"Raise":       func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Raise{}) },
+	"Reconcile":   func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Reconcile{}) },
+	"Acknowledge": func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Acknowledge{}) },
+	"Propose":     func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Propose{}) },
+	"Approve":     func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Approve{Proposal: 1}) },
+	"Withdraw":    func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Withdraw{Proposal: 1}) },
 	"WatchLedger": func(ctx context.Context, c *Client) {
 		for range c.Watch(ctx, "x") {
 			break
@@ -84,7 +84,7 @@ var verbs = map[string]func(ctx context.Context, c *Client){
 		}
 	},
 	"AmendDataset": func(ctx context.Context, c *Client) { // a client has no lane of a dataset
-		_, _ = c.AmendDatasetOnce(ctx, "x", "key", &pb.AmendDataset{})
+		_, _ = c.WriteOnce(ctx, "dataset:x", "key", &pb.AmendDataset{})
 	},
 	"GetDatasetStatement": func(ctx context.Context, c *Client) { _, _ = c.DatasetStatement(ctx, "x") },
 	"Backup":              func(ctx context.Context, c *Client) { _, _ = c.Backup(ctx, io.Discard, nil) },

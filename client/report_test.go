@@ -16,7 +16,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-func report(t testing.TB, c *Client, n int) (*pb.ReportResponse, error) {
+func report(t testing.TB, c *Client, n int) (*pb.WriteResponse, error) {
 	t.Helper()
 	events, labels := oneStep(n)
 	return c.Report(t.Context(), "a", events, labels)
@@ -143,7 +143,7 @@ func TestUnknownIsSettledFirst(t *testing.T) {
 				!strings.Contains(err.Error(), "unknown whether") {
 				t.Fatalf("%+v", e)
 			}
-			if p := c.Pending("a"); len(p) != 1 || p[0].Sequence != 1 || p[0].Charge.Labels["n"] != "1" {
+			if p := c.Pending("a"); len(p) != 1 || p[0].Sequence != 1 || p[0].Action.(*pb.Charge).Labels["n"] != "1" {
 				t.Fatalf("pending: %v", p)
 			}
 			// Still down: the next one is not sent.
@@ -176,7 +176,7 @@ func TestUnknownThenRefused(t *testing.T) {
 	_, err := report(t, c, 2)
 	e := asError(t, err)
 	if !errors.Is(err, ErrNotSent) || e.Code != codes.FailedPrecondition || len(e.NotWritten) != 1 ||
-		e.NotWritten[0].Charge.Labels["n"] != "1" {
+		e.NotWritten[0].Action.(*pb.Charge).Labels["n"] != "1" {
 		t.Fatalf("%+v", e)
 	}
 	if len(c.Pending("a")) != 0 {
@@ -297,7 +297,7 @@ func TestCloseLedger(t *testing.T) {
 	if _, err := report(t, c, 1); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := c.CloseLedger(t.Context(), "a", "done")
+	answer, err := c.Write(t.Context(), "a", &pb.Close{Reason: "done"})
 	if err != nil || answer.Receipt.Sequence != 2 {
 		t.Fatalf("%v %v", answer, err)
 	}
@@ -305,12 +305,12 @@ func TestCloseLedger(t *testing.T) {
 		t.Error(err)
 	}
 	for i, want := range []bool{false, true} {
-		answer, err := c.CloseLedgerOnce(t.Context(), "b", "end", "done")
+		answer, err := c.WriteOnce(t.Context(), "b", "end", &pb.Close{Reason: "done"})
 		if err != nil || answer.Replayed != want {
 			t.Errorf("%d: %v %v", i, answer, err)
 		}
 	}
-	if _, err := c.CloseLedgerOnce(t.Context(), "b", "", ""); status.Code(err) != codes.InvalidArgument {
+	if _, err := c.WriteOnce(t.Context(), "b", "", &pb.Close{Reason: ""}); status.Code(err) != codes.InvalidArgument {
 		t.Error(err)
 	}
 	if w, err := c.GetWriter(t.Context(), "a", ""); err != nil || w.LastSequence != 2 {
@@ -417,7 +417,7 @@ func TestExhaustedWithoutDetail(t *testing.T) {
 	f.set(script("Report", failBefore))
 	err = c.Settle(t.Context(), "a")
 	if e := asError(t, err); e.Unknown || !errors.Is(err, ErrBudget) || len(e.NotWritten) != 1 ||
-		e.NotWritten[0].Charge.Labels["n"] != "1" || len(c.Pending("a")) != 0 {
+		e.NotWritten[0].Action.(*pb.Charge).Labels["n"] != "1" || len(c.Pending("a")) != 0 {
 		t.Errorf("%+v", e)
 	}
 }

@@ -133,7 +133,7 @@ func TestBudgetRefusal(t *testing.T) {
 	}
 	_, err = lane.Reserve(ctx, tenths(11), time.Minute, nil)
 	e := check("Stream.Reserve", err)
-	if len(e.NotWritten) != 1 || e.NotWritten[0].Reserve.GetEvents()[0].GetCount() != 11 {
+	if len(e.NotWritten) != 1 || e.NotWritten[0].Action.(*pb.Reserve).GetEvents()[0].GetCount() != 11 {
 		t.Errorf("not written: %v", e.NotWritten)
 	}
 	if again := lane.Close(ctx); again != err {
@@ -187,10 +187,10 @@ func TestOwnersActionsOverTCP(t *testing.T) {
 	s.Create(servertest.Filter("a", servertest.Basic(1)))
 	c := connect(t, s, client.Config{})
 	ctx := servertest.Context(t)
-	_, refund := c.Refund(ctx, "a", &pb.Refund{Position: 1, NothingReleased: true, Reason: "x"})
-	_, refundOnce := c.RefundOnce(ctx, "a", "k", nil)
-	_, raise := c.Raise(ctx, "a", nil)
-	_, raiseOnce := c.RaiseOnce(ctx, "a", "k", nil)
+	_, refund := c.Write(ctx, "a", &pb.Refund{Position: 1, NothingReleased: true, Reason: "x"})
+	_, refundOnce := c.WriteOnce(ctx, "a", "k", &pb.Refund{})
+	_, raise := c.Write(ctx, "a", &pb.Raise{})
+	_, raiseOnce := c.WriteOnce(ctx, "a", "k", &pb.Raise{})
 	for i, err := range []error{refund, refundOnce, raise, raiseOnce} {
 		var e *client.Error
 		if !errors.As(err, &e) || e.Code != codes.PermissionDenied || e.Unknown {
@@ -223,7 +223,7 @@ func TestWatchThroughRestart(t *testing.T) {
 				t.Fatal(err)
 			}
 		case 3:
-			if _, err := c.CloseLedger(ctx, "a", ""); err != nil {
+			if _, err := c.Write(ctx, "a", &pb.Close{Reason: ""}); err != nil {
 				t.Fatal(err)
 			}
 		}

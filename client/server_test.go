@@ -208,7 +208,7 @@ func TestRefusalsOfTheRealServer(t *testing.T) {
 		len(e.NotWritten) == 0 {
 		t.Fatalf("%v", err)
 	}
-	if got := e.NotWritten[0].Charge.GetEvents()[0].GetMechanism().GetGaussian().GetNoiseMultiplier(); got != -1 {
+	if got := e.NotWritten[0].Action.(*pb.Charge).GetEvents()[0].GetMechanism().GetGaussian().GetNoiseMultiplier(); got != -1 {
 		t.Errorf("first not charged: %v", e.NotWritten)
 	}
 	answer, err := c.Report(ctx, "a", step, labels(2))
@@ -216,7 +216,7 @@ func TestRefusalsOfTheRealServer(t *testing.T) {
 		t.Fatalf("%v %v", answer, err)
 	}
 	wantOnce(t, c, "a", 2)
-	if _, err := c.CloseLedger(ctx, "a", "done"); err != nil {
+	if _, err := c.Write(ctx, "a", &pb.Close{Reason: "done"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Report(ctx, "a", step, nil); status.Code(err) != codes.FailedPrecondition {

@@ -69,7 +69,7 @@ func (s *Set) CheckOnce(ctx context.Context, key string, contribution pb.SetPart
 }
 
 func (s *Set) charge(contribution pb.SetPart_Contribution, events []*pb.Event, labels map[string]string) Write {
-	return Write{Set: s.set, Contribution: contribution, Charge: &pb.Charge{Events: events, Labels: labels}}
+	return Write{Set: s.set, Contribution: contribution, Action: &pb.Charge{Events: events, Labels: labels}}
 }
 
 // Reserve sets events aside in each of the ledgers, or in none of them: see Client.Reserve. The receipt names
@@ -119,7 +119,7 @@ func (c *Client) CommitSetOnce(ctx context.Context, key string, reservation *pb.
 }
 
 func commitOfSet(reservation *pb.SetReservation, events []*pb.Event, labels map[string]string) Write {
-	return Write{SetCommit: &pb.SetCommit{Reservation: reservation, Events: events, Labels: labels}}
+	return Write{Action: &pb.SetCommit{Reservation: reservation, Events: events, Labels: labels}}
 }
 
 // ReleaseSet gives back what is left of what Set.Reserve has set aside, in all of its ledgers. The caller
@@ -127,14 +127,14 @@ func commitOfSet(reservation *pb.SetReservation, events []*pb.Event, labels map[
 func (c *Client) ReleaseSet(ctx context.Context, reservation *pb.SetReservation,
 	reason string) (*pb.ReleaseSetResponse, error) {
 	return inLane[*pb.ReleaseSetResponse](ctx, c, "ReleaseSet", SetLane,
-		Write{SetRelease: &pb.SetRelease{Reservation: reservation, Reason: reason}})
+		Write{Action: &pb.SetRelease{Reservation: reservation, Reason: reason}})
 }
 
 // ReleaseSetOnce is ReleaseSet under a key that the caller chooses: see ReportOnce.
 func (c *Client) ReleaseSetOnce(ctx context.Context, key string, reservation *pb.SetReservation,
 	reason string) (*pb.ReleaseSetResponse, error) {
 	return once[*pb.ReleaseSetResponse](ctx, c, "ReleaseSetOnce", SetLane, key,
-		Write{SetRelease: &pb.SetRelease{Reservation: reservation, Reason: reason}})
+		Write{Action: &pb.SetRelease{Reservation: reservation, Reason: reason}})
 }
 
 // Query asks what each of the ledgers costs, and what they cost together: for a record that is in all of them,

@@ -184,7 +184,7 @@ func TestSetSettles(t *testing.T) {
 	}
 	pending := c.Pending(SetLane)
 	if len(pending) != 1 || !slices.Equal(pending[0].Set.GetLedgers(), []string{"a", "b"}) ||
-		len(pending[0].Charge.GetEvents()) != 1 {
+		len(pending[0].Action.(*pb.Charge).GetEvents()) != 1 {
 		t.Fatalf("pending: %+v", pending)
 	}
 	down = false
@@ -202,14 +202,14 @@ func TestSetsShowTheirReceipt(t *testing.T) {
 	last := &pb.SetReceipt{StoreId: "s", Journal: "system:sets/a", Position: 11, HeadHash: make([]byte, 32)}
 	var w witness
 	w.see(&pb.ReportSetResponse{Receipt: last})
-	for _, write := range []Write{{Set: &pb.LedgerSet{}, Charge: &pb.Charge{}},
-		{Set: &pb.LedgerSet{}, Reserve: &pb.Reserve{}},
-		{SetCommit: &pb.SetCommit{}}, {SetRelease: &pb.SetRelease{}}} {
+	for _, write := range []Write{{Set: &pb.LedgerSet{}, Action: &pb.Charge{}},
+		{Set: &pb.LedgerSet{}, Action: &pb.Reserve{}},
+		{Action: &pb.SetCommit{}}, {Action: &pb.SetRelease{}}} {
 		it, _, err := freezeItem("", "", "w", 1, write)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, request, _ := write.unary("", "", 0)
+		_, request, _, _ := write.unary("", "", 0)
 		proto.Reset(request)
 		if err := proto.Unmarshal(it.request.with(it.method, w.last("")), request); err != nil {
 			t.Fatal(err)

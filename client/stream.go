@@ -119,19 +119,19 @@ func (c *Client) Stream(ctx context.Context, ledger string) (*Stream, error) {
 // the charge is not taken. Once a charge is taken its content is fixed. An error means that
 // this charge was not taken and is not written.
 func (s *Stream) Report(ctx context.Context, events []*pb.Event, labels map[string]string) error {
-	return s.add(ctx, "Stream.Report", Write{Charge: &pb.Charge{Events: events, Labels: labels}}, nil)
+	return s.add(ctx, "Stream.Report", Write{Action: &pb.Charge{Events: events, Labels: labels}}, nil)
 }
 
 // Commit takes a charge of a part of an open reservation, as Report takes a charge.
 func (s *Stream) Commit(ctx context.Context, reservation uint64, events []*pb.Event, labels map[string]string) error {
 	return s.add(ctx, "Stream.Commit",
-		Write{Commit: &pb.Commit{Reservation: reservation, Events: events, Labels: labels}}, nil)
+		Write{Action: &pb.Commit{Reservation: reservation, Events: events, Labels: labels}}, nil)
 }
 
 // Release gives back what is left of a reservation; it is taken as Report takes a
 // charge.
 func (s *Stream) Release(ctx context.Context, reservation uint64, reason string) error {
-	return s.add(ctx, "Stream.Release", Write{Release: &pb.Release{Reservation: reservation, Reason: reason}}, nil)
+	return s.add(ctx, "Stream.Release", Write{Action: &pb.Release{Reservation: reservation, Reason: reason}}, nil)
 }
 
 // Reserve sets events aside as Client.Reserve does, in the stream's order, and waits for the
@@ -173,7 +173,7 @@ func (s *Stream) add(ctx context.Context, op string, w Write, r *receipt) error 
 	var content frozen
 	var err error
 	if field == fieldStreamCharge {
-		content, err = freezeCharge(op, s.lane.ledger, w.Charge)
+		content, err = freezeCharge(op, s.lane.ledger, body.(*pb.Charge))
 	} else {
 		content, err = freeze(op, s.lane.ledger, body)
 	}

@@ -158,7 +158,7 @@ func TestStreamRejected(t *testing.T) {
 	}
 	var not []string
 	for _, c := range e.NotWritten {
-		not = append(not, c.Charge.Labels["n"])
+		not = append(not, c.Action.(*pb.Charge).Labels["n"])
 	}
 	if !slices.Equal(not, count(3, 6)) {
 		t.Errorf("not charged: %v", not)
@@ -199,7 +199,7 @@ func TestStreamRejectedBehindASilence(t *testing.T) {
 	streamSteps(t, s, 1, 3)
 	e := asError(t, s.Close(t.Context()))
 	if e.Code != codes.InvalidArgument || e.Sequence != 3 || len(e.NotWritten) != 1 ||
-		e.NotWritten[0].Charge.Labels["n"] != "3" {
+		e.NotWritten[0].Action.(*pb.Charge).Labels["n"] != "3" {
 		t.Errorf("%+v", e)
 	}
 	wantNotes(t, f, count(1, 2))
@@ -362,7 +362,7 @@ func TestStreamClosedEarly(t *testing.T) {
 			if !e.Unknown || len(e.NotWritten) != 0 {
 				t.Fatalf("%+v", e)
 			}
-			if p := c.Pending("a"); len(p) != 3 || p[0].Sequence != 3 || p[2].Charge.Labels["n"] != "5" {
+			if p := c.Pending("a"); len(p) != 3 || p[0].Sequence != 3 || p[2].Action.(*pb.Charge).Labels["n"] != "5" {
 				t.Fatalf("pending: %v", p)
 			}
 			f.set(nil)

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/dpaccountant/accountant/client"
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/bearer/bearertest"
@@ -236,7 +237,7 @@ func TestStreamThroughTokens(t *testing.T) {
 			t.Errorf("%v, %v", e, err)
 		}
 	}
-	if _, err := c.CloseLedger(ctx, "through", ""); err != nil {
+	if _, err := c.Write(ctx, "through", &pb.Close{Reason: ""}); err != nil {
 		t.Fatal(err)
 	}
 	if last := <-seen; last != uint64(n+1) {

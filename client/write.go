@@ -4,189 +4,147 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
-// Write is the content of one write in a lane: exactly one field is set, besides Set.
+// Write is the content of one write in a lane.
 type Write struct {
-	// Set says that a Charge or Reserve is for several ledgers, and Contribution whose rows its sensitivity bounds.
+	// Action says what is done: a *pb.Charge, *pb.Reserve, *pb.Commit, *pb.Release, or another action of the API. Of what
+	// was reserved in several ledgers it is a *pb.SetCommit or a *pb.SetRelease.
+	Action proto.Message
+
+	// Set says that a charge or a reservation is for several ledgers, and Contribution whose rows its sensitivity bounds.
 	Set          *pb.LedgerSet
 	Contribution pb.SetPart_Contribution
-
-	Charge  *pb.Charge
-	Close   *pb.Close
-	Reserve *pb.Reserve
-	Commit  *pb.Commit
-	Release *pb.Release
-	Expire  *pb.Expire
-	Free    *pb.Free
-	Refund  *pb.Refund
-	Raise   *pb.Raise
-
-	Reconcile *pb.Reconcile
-
-	Acknowledge *pb.Acknowledge
-	Propose     *pb.Propose
-	Approve     *pb.Approval // only with the proposal
-	Withdraw    *pb.Withdraw
-
-	SetCommit  *pb.SetCommit  // of what was reserved in several ledgers
-	SetRelease *pb.SetRelease // of what was reserved in several ledgers
 }
+
+// Write makes a write to a ledger. The action is the message that the write's request has beside its lane, such as
+// *pb.Raise, *pb.Refund, *pb.Close or *pb.Approve; of a dataset the ledger is its record, "dataset:" and its identifier.
+// It travels in the lane as Report's does.
+func (c *Client) Write(ctx context.Context, ledger string, action proto.Message) (*pb.WriteResponse, error) {
+	return inLane[*pb.WriteResponse](ctx, c, "Write", ledger, Write{Action: action})
+}
+
+// WriteOnce is Write under a key that the caller chooses: see ReportOnce.
+func (c *Client) WriteOnce(ctx context.Context, ledger, key string, action proto.Message) (*pb.WriteResponse, error) {
+	return once[*pb.WriteResponse](ctx, c, "WriteOnce", ledger, key, Write{Action: action})
+}
+
+// methods returns the methods that write to one ledger, by the types of their actions.
+var methods = sync.OnceValue(func() map[protoreflect.FullName]protoreflect.MethodDescriptor {
+	all := map[protoreflect.FullName]protoreflect.MethodDescriptor{}
+	for m := range api.Methods() {
+		if api.Writes(m) {
+			all[api.ActionField(m).Message().FullName()] = m
+		}
+	}
+	return all
+})
 
 // unary returns how w travels alone: the method, the request, and an empty answer to decode
 // into.
-func (w Write) unary(ledger, writer string, sequence uint64) (method string, request, answer proto.Message) {
-	switch {
-	case w.Set != nil && w.Reserve != nil:
-		return pb.Charges_ReserveSet_FullMethodName,
-			&pb.ReserveSetRequest{Set: w.Set, Writer: writer, Sequence: sequence, Reserve: w.Reserve,
-				Contribution: w.Contribution},
-			&pb.ReserveSetResponse{}
-	case w.Set != nil:
-		return pb.Charges_ReportSet_FullMethodName,
-			&pb.ReportSetRequest{Set: w.Set, Writer: writer, Sequence: sequence, Charge: w.Charge,
-				Contribution: w.Contribution},
-			&pb.ReportSetResponse{}
-	case w.SetCommit != nil:
+func (w Write) unary(ledger, writer string, sequence uint64) (method string, request, answer proto.Message, err error) {
+	switch a := w.Action.(type) {
+	case *pb.SetCommit:
 		return pb.Charges_CommitSet_FullMethodName,
-			&pb.CommitSetRequest{Writer: writer, Sequence: sequence, Commit: w.SetCommit}, &pb.CommitSetResponse{}
-	case w.SetRelease != nil:
+			&pb.CommitSetRequest{Writer: writer, Sequence: sequence, Commit: a}, &pb.CommitSetResponse{}, nil
+	case *pb.SetRelease:
 		return pb.Charges_ReleaseSet_FullMethodName,
-			&pb.ReleaseSetRequest{Writer: writer, Sequence: sequence, Release: w.SetRelease}, &pb.ReleaseSetResponse{}
-	case w.Close != nil:
-		return pb.Ledgers_CloseLedger_FullMethodName,
-			&pb.CloseLedgerRequest{Name: ledger, Writer: writer, Sequence: sequence, Reason: w.Close.GetReason()},
-			&pb.CloseLedgerResponse{}
-	case w.Reserve != nil:
-		return pb.Charges_Reserve_FullMethodName,
-			&pb.ReserveRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Reserve: w.Reserve},
-			&pb.ReserveResponse{}
-	case w.Commit != nil:
-		return pb.Charges_Commit_FullMethodName,
-			&pb.CommitRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Commit: w.Commit},
-			&pb.CommitResponse{}
-	case w.Release != nil:
-		return pb.Charges_Release_FullMethodName,
-			&pb.ReleaseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Release: w.Release},
-			&pb.ReleaseResponse{}
-	case w.Expire != nil:
-		return pb.Charges_Expire_FullMethodName,
-			&pb.ExpireRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Expire: w.Expire},
-			&pb.ExpireResponse{}
-	case w.Free != nil:
-		return pb.Charges_Free_FullMethodName,
-			&pb.FreeRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Free: w.Free}, &pb.FreeResponse{}
-	case w.Refund != nil:
-		return pb.Charges_Refund_FullMethodName,
-			&pb.RefundRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Refund: w.Refund},
-			&pb.RefundResponse{}
-	case w.Raise != nil:
-		return pb.Ledgers_Raise_FullMethodName,
-			&pb.RaiseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Raise: w.Raise}, &pb.RaiseResponse{}
-	case w.Reconcile != nil:
-		return pb.Ledgers_Reconcile_FullMethodName,
-			&pb.ReconcileRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Reconcile: w.Reconcile},
-			&pb.ReconcileResponse{}
-	case w.Acknowledge != nil:
-		return pb.Ledgers_Acknowledge_FullMethodName,
-			&pb.AcknowledgeRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Acknowledge: w.Acknowledge},
-			&pb.AcknowledgeResponse{}
-	case w.Propose != nil:
-		return pb.Admin_Propose_FullMethodName,
-			&pb.ProposeRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Propose: w.Propose},
-			&pb.ProposeResponse{}
-	case w.Approve != nil:
-		return pb.Admin_Approve_FullMethodName,
-			&pb.ApproveRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Proposal: w.Approve.GetProposal()},
-			&pb.ApproveResponse{}
-	case w.Withdraw != nil:
-		return pb.Admin_Withdraw_FullMethodName,
-			&pb.WithdrawRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Withdraw: w.Withdraw},
-			&pb.WithdrawResponse{}
+			&pb.ReleaseSetRequest{Writer: writer, Sequence: sequence, Release: a}, &pb.ReleaseSetResponse{}, nil
+	case *pb.Reserve:
+		if w.Set != nil {
+			return pb.Charges_ReserveSet_FullMethodName, &pb.ReserveSetRequest{Set: w.Set, Writer: writer,
+				Sequence: sequence, Reserve: a, Contribution: w.Contribution}, &pb.ReserveSetResponse{}, nil
+		}
+	case *pb.Charge:
+		if w.Set != nil {
+			return pb.Charges_ReportSet_FullMethodName, &pb.ReportSetRequest{Set: w.Set, Writer: writer,
+				Sequence: sequence, Charge: a, Contribution: w.Contribution}, &pb.ReportSetResponse{}, nil
+		}
 	}
-	return pb.Charges_Report_FullMethodName,
-		&pb.ReportRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Charge: w.Charge}, &pb.ReportResponse{}
+	if w.Action == nil || !w.Action.ProtoReflect().IsValid() {
+		return "", nil, nil, fmt.Errorf("action: missing; allowed: what is to be done, such as a Charge")
+	}
+	m := methods()[w.Action.ProtoReflect().Descriptor().FullName()]
+	if m == nil {
+		return "", nil, nil, fmt.Errorf("action: %s; allowed: a message that a request has beside its lane, such as a Charge",
+			w.Action.ProtoReflect().Descriptor().FullName())
+	}
+	return api.Path(m), requestOf(m, &pb.Lane{Ledger: ledger, Writer: writer, Sequence: sequence}, w.Action),
+		&pb.WriteResponse{}, nil
+}
+
+// requestOf makes the request of a method that writes to one ledger.
+func requestOf(m protoreflect.MethodDescriptor, lane *pb.Lane, action proto.Message) proto.Message {
+	request := emptyRequest(m)
+	set := request.ProtoReflect()
+	set.Set(m.Input().Fields().ByName("lane"), protoreflect.ValueOfMessage(lane.ProtoReflect()))
+	set.Set(api.ActionField(m), protoreflect.ValueOfMessage(action.ProtoReflect()))
+	return request
+}
+
+func emptyRequest(m protoreflect.MethodDescriptor) proto.Message {
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(m.Input().FullName())
+	if err != nil { // no method has a request that is not generated
+		panic(err)
+	}
+	return kind.New().Interface()
+}
+
+func emptyAnswer(method string) proto.Message {
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(api.At(method).Output().FullName())
+	if err != nil { // no method has an answer that is not generated
+		panic(err)
+	}
+	return kind.New().Interface()
 }
 
 // streamed returns the part of a stream's message that holds w's content, with the field number
 // of the message around it. Only charges, reservations, commits and releases travel in streams.
 func (w Write) streamed() (field int, content proto.Message) {
-	switch {
-	case w.Reserve != nil:
-		return fieldStreamReserve, w.Reserve
-	case w.Commit != nil:
-		return fieldStreamCommit, w.Commit
-	case w.Release != nil:
-		return fieldStreamRelease, w.Release
+	switch w.Action.(type) {
+	case *pb.Reserve:
+		return fieldStreamReserve, w.Action
+	case *pb.Commit:
+		return fieldStreamCommit, w.Action
+	case *pb.Release:
+		return fieldStreamRelease, w.Action
 	}
-	return fieldStreamCharge, w.Charge
+	return fieldStreamCharge, w.Action
 }
 
 // contentOf decodes a frozen write. It cannot fail, because this client encoded the bytes
 // itself.
 func contentOf(it *item) Write {
-	method, request := it.method, proto.Message(nil)
-	for _, w := range []Write{{Charge: &pb.Charge{}}, {Close: &pb.Close{}},
-		{Reserve: &pb.Reserve{}}, {Commit: &pb.Commit{}},
-		{Release: &pb.Release{}}, {Expire: &pb.Expire{}}, {Free: &pb.Free{}}, {Refund: &pb.Refund{}},
-		{Raise: &pb.Raise{}}, {Reconcile: &pb.Reconcile{}},
-		{Acknowledge: &pb.Acknowledge{}},
-		{Propose: &pb.Propose{}}, {Approve: &pb.Approval{}}, {Withdraw: &pb.Withdraw{}},
-		{Set: &pb.LedgerSet{}, Reserve: &pb.Reserve{}}, {Set: &pb.LedgerSet{}},
-		{SetCommit: &pb.SetCommit{}}, {SetRelease: &pb.SetRelease{}}} {
-		if m, r, _ := w.unary("", "", 0); m == method {
-			request = r
-		}
-	}
+	m := api.At(it.method)
+	request := emptyRequest(m)
 	_ = proto.Unmarshal(it.request, request)
 	switch r := request.(type) {
-	case *pb.CloseLedgerRequest:
-		return Write{Close: &pb.Close{Reason: r.GetReason()}}
-	case *pb.ReserveRequest:
-		return Write{Reserve: r.GetReserve()}
-	case *pb.CommitRequest:
-		return Write{Commit: r.GetCommit()}
-	case *pb.ReleaseRequest:
-		return Write{Release: r.GetRelease()}
-	case *pb.ExpireRequest:
-		return Write{Expire: r.GetExpire()}
-	case *pb.FreeRequest:
-		return Write{Free: r.GetFree()}
-	case *pb.RefundRequest:
-		return Write{Refund: r.GetRefund()}
-	case *pb.RaiseRequest:
-		return Write{Raise: r.GetRaise()}
-	case *pb.ReconcileRequest:
-		return Write{Reconcile: r.GetReconcile()}
-	case *pb.AcknowledgeRequest:
-		return Write{Acknowledge: r.GetAcknowledge()}
-	case *pb.ProposeRequest:
-		return Write{Propose: r.GetPropose()}
-	case *pb.ApproveRequest:
-		return Write{Approve: &pb.Approval{Proposal: r.GetProposal()}}
-	case *pb.WithdrawRequest:
-		return Write{Withdraw: r.GetWithdraw()}
-	case *pb.ReportRequest:
-		return Write{Charge: r.GetCharge()}
 	case *pb.ReportSetRequest:
-		return Write{Set: r.GetSet(), Contribution: r.GetContribution(), Charge: r.GetCharge()}
+		return Write{Set: r.GetSet(), Contribution: r.GetContribution(), Action: r.GetCharge()}
 	case *pb.ReserveSetRequest:
-		return Write{Set: r.GetSet(), Contribution: r.GetContribution(), Reserve: r.GetReserve()}
+		return Write{Set: r.GetSet(), Contribution: r.GetContribution(), Action: r.GetReserve()}
 	case *pb.CommitSetRequest:
-		return Write{SetCommit: r.GetCommit()}
+		return Write{Action: r.GetCommit()}
 	case *pb.ReleaseSetRequest:
-		return Write{SetRelease: r.GetRelease()}
+		return Write{Action: r.GetRelease()}
 	}
-	return Write{}
+	return Write{Action: api.Action(request)}
 }
 
 // freezeItem returns the frozen request of w, and an empty answer to decode into.
 func freezeItem(op, ledger, writer string, sequence uint64, w Write) (*item, proto.Message, error) {
-	method, request, answer := w.unary(ledger, writer, sequence)
+	method, request, answer, err := w.unary(ledger, writer, sequence)
+	if err != nil {
+		return nil, nil, invalid(op, ledger, err.Error())
+	}
 	b, err := freeze(op, ledger, request)
 	return &item{sequence: sequence, method: method, request: b}, answer, err
 }

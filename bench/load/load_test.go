@@ -17,7 +17,10 @@ const writerID = "123e4567-e89b-42d3-a456-426614174000"
 func TestReportsAreOf120To200Bytes(t *testing.T) {
 	for i, r := range reports() {
 		c := &pb.Charge{Events: r.events, Labels: r.labels}
-		alone := proto.Size(&pb.ReportRequest{Ledger: "load/01234567/999", Writer: writerID, Sequence: 1, Charge: c})
+		alone := proto.Size(&pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: "load/01234567/999", Writer: writerID, Sequence: 1},
+			Charge: c,
+		})
 		streamed := proto.Size(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{
 			Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: 200000, Charge: c}}})
 		if streamed < 120 || alone > 200 {

@@ -74,7 +74,10 @@ func TestAuditTrail(t *testing.T) {
 		l.more(t, 150)
 		receipt := filepath.Join(files, fmt.Sprint(i, ".json"))
 		answer, err := client.Report(patiently(t),
-			&pb.ReportRequest{Ledger: names[0], Writer: one, Sequence: uint64(i + 1), Charge: charge()})
+			&pb.ReportRequest{
+				Lane:   &pb.Lane{Ledger: names[0], Writer: one, Sequence: uint64(i + 1)},
+				Charge: charge(),
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -86,13 +86,13 @@ func (k *clerk) work(ctx context.Context, step uint64) error {
 }
 
 func (k *clerk) charge(ctx context.Context, ledger string) (*pb.Receipt, error) {
-	return keep(k, ledger, func(key string) (*pb.ReportResponse, error) {
+	return keep(k, ledger, func(key string) (*pb.WriteResponse, error) {
 		return k.client.ReportOnce(ctx, ledger, key, charge().GetEvents(), nil)
 	})
 }
 
 func (k *clerk) reserve(ctx context.Context) (position uint64, err error) {
-	r, err := keep(k, k.ledger, func(key string) (*pb.ReserveResponse, error) {
+	r, err := keep(k, k.ledger, func(key string) (*pb.WriteResponse, error) {
 		return k.client.ReserveOnce(ctx, k.ledger, key,
 			append(charge().GetEvents(), charge().GetEvents()...), time.Hour, nil)
 	})
@@ -109,22 +109,22 @@ func (k *clerk) useReservation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = keep(k, k.ledger, func(key string) (*pb.CommitResponse, error) {
+	_, err = keep(k, k.ledger, func(key string) (*pb.WriteResponse, error) {
 		return k.client.CommitOnce(ctx, k.ledger, key, at, charge().GetEvents(), nil)
 	})
 	if err != nil {
 		return err
 	}
-	_, err = keep(k, k.ledger, func(key string) (*pb.ReleaseResponse, error) {
+	_, err = keep(k, k.ledger, func(key string) (*pb.WriteResponse, error) {
 		return k.client.ReleaseOnce(ctx, k.ledger, key, at, "the rest is not needed")
 	})
 	return err
 }
 
 func (k *clerk) raise(ctx context.Context) error {
-	_, err := keep(k, k.ledger, func(key string) (*pb.RaiseResponse, error) {
+	_, err := keep(k, k.ledger, func(key string) (*pb.WriteResponse, error) {
 		more := k.limit + 1
-		return k.client.RaiseOnce(ctx, k.ledger, key, &pb.Raise{
+		return k.client.WriteOnce(ctx, k.ledger, key, &pb.Raise{
 			Budgets: []*pb.Budget{{Guard: pb.Budget_ZCDP, Rho: &more}}, IndependentOfOutputs: true,
 			Reason: "more is allowed"})
 	})
@@ -137,8 +137,8 @@ func (k *clerk) refund(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = keep(k, k.ledger, func(key string) (*pb.RefundResponse, error) {
-		return k.client.RefundOnce(ctx, k.ledger, key,
+	_, err = keep(k, k.ledger, func(key string) (*pb.WriteResponse, error) {
+		return k.client.WriteOnce(ctx, k.ledger, key,
 			&pb.Refund{Position: r.GetPosition(), NothingReleased: true, Reason: "it never ran"})
 	})
 	return err
@@ -150,7 +150,9 @@ func (k *clerk) expire(ctx context.Context) error {
 		return err
 	}
 	_, err = keep(k, k.ledger,
-		func(key string) (*pb.ExpireResponse, error) { return k.client.ExpireOnce(ctx, k.ledger, key, at) })
+		func(key string) (*pb.WriteResponse, error) {
+			return k.client.WriteOnce(ctx, k.ledger, key, &pb.Expire{Reservation: at})
+		})
 	return err
 }
 
@@ -159,8 +161,8 @@ func (k *clerk) free(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = keep(k, k.ledger, func(key string) (*pb.FreeResponse, error) {
-		return k.client.FreeOnce(ctx, k.ledger, key,
+	_, err = keep(k, k.ledger, func(key string) (*pb.WriteResponse, error) {
+		return k.client.WriteOnce(ctx, k.ledger, key,
 			&pb.Free{Reservation: at, NothingReleased: true, Reason: "its job is dead"})
 	})
 	return err
@@ -180,8 +182,8 @@ func (k *clerk) child(ctx context.Context) error {
 	if _, err := k.charge(ctx, name); err != nil {
 		return err
 	}
-	_, err = keep(k, name, func(key string) (*pb.CloseLedgerResponse, error) {
-		return k.client.CloseLedgerOnce(ctx, name, key, "it is done")
+	_, err = keep(k, name, func(key string) (*pb.WriteResponse, error) {
+		return k.client.WriteOnce(ctx, name, key, &pb.Close{Reason: "it is done"})
 	})
 	return err
 }

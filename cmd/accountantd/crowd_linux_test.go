@@ -139,9 +139,11 @@ func (w *crowdWriter) work() error {
 	}
 	sequence := uint64(len(held) + 1)
 	answer, err := again(w.crowd, w.random,
-		func(ctx context.Context, api api.Client) (*pb.ReportResponse, error) {
-			return api.Report(ctx, &pb.ReportRequest{Ledger: name, Writer: w.writer, Sequence: sequence,
-				Charge: &pb.Charge{Events: events}, LastReceipt: last})
+		func(ctx context.Context, api api.Client) (*pb.WriteResponse, error) {
+			return api.Report(ctx, &pb.ReportRequest{
+				Lane:   &pb.Lane{Ledger: name, Writer: w.writer, Sequence: sequence, LastReceipt: last},
+				Charge: &pb.Charge{Events: events},
+			})
 		})
 	if status.Code(err) == codes.ResourceExhausted && strings.HasPrefix(name, "budget/") {
 		w.budget.CompareAndSwap(number, number+1)
@@ -321,9 +323,11 @@ func awaitLoss(t *testing.T, daemons []*daemon, name string, lost *pb.Receipt) {
 	for _, one := range slices.Clone(c.apis) {
 		c.apis = []api.Client{one}
 		_, err := again(c, rand.New(rand.NewPCG(1, 3)),
-			func(ctx context.Context, api api.Client) (*pb.ReportResponse, error) {
-				return api.Report(ctx, &pb.ReportRequest{Ledger: name, Writer: "request/after", Sequence: 1,
-					Charge: charge(), LastReceipt: lost})
+			func(ctx context.Context, api api.Client) (*pb.WriteResponse, error) {
+				return api.Report(ctx, &pb.ReportRequest{
+					Lane:   &pb.Lane{Ledger: name, Writer: "request/after", Sequence: 1, LastReceipt: lost},
+					Charge: charge(),
+				})
 			})
 		if status.Code(err) != codes.DataLoss {
 			t.Errorf("a report with the receipt of a lost entry: %v; want DATA_LOSS", err)

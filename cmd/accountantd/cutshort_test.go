@@ -46,7 +46,7 @@ func TestFileCutShort(t *testing.T) {
 			create(t, api, "a")
 			report := func(writer string) error {
 				_, err := api.Report(patiently(t),
-					&pb.ReportRequest{Ledger: "a", Writer: writer, Sequence: 1, Charge: charge()})
+					&pb.ReportRequest{Lane: &pb.Lane{Ledger: "a", Writer: writer, Sequence: 1}, Charge: charge()})
 				return err
 			}
 			if err := report("request/one"); err != nil {

@@ -83,22 +83,28 @@ func (o *office) create(spec *pb.LedgerSpec) error {
 }
 
 func (o *office) charge(name string, epsilon float64) error {
-	_, err := o.as("ann").Report(patiently(o.t), &pb.ReportRequest{Ledger: name, Writer: newKey(), Sequence: 1,
-		Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(epsilon, 1)}}})
+	_, err := o.as("ann").Report(patiently(o.t), &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: name, Writer: newKey(), Sequence: 1},
+		Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(epsilon, 1)}},
+	})
 	return err
 }
 
 func (o *office) propose(name string, p *pb.Propose) uint64 {
 	o.t.Helper()
-	answer, err := o.as("ann").Propose(patiently(o.t), &pb.ProposeRequest{Ledger: name, Writer: newKey(), Sequence: 1,
-		Propose: p})
+	answer, err := o.as("ann").Propose(patiently(o.t), &pb.ProposeRequest{
+		Lane:    &pb.Lane{Ledger: name, Writer: newKey(), Sequence: 1},
+		Propose: p,
+	})
 	o.must(err)
 	return answer.GetReceipt().GetPosition()
 }
 
 func (o *office) approve(by, name string, proposal uint64) error {
-	_, err := o.as(by).Approve(patiently(o.t), &pb.ApproveRequest{Ledger: name, Writer: newKey(), Sequence: 1,
-		Proposal: proposal})
+	_, err := o.as(by).Approve(patiently(o.t), &pb.ApproveRequest{
+		Lane:    &pb.Lane{Ledger: name, Writer: newKey(), Sequence: 1},
+		Approve: &pb.Approve{Proposal: proposal},
+	})
 	return err
 }
 
@@ -157,8 +163,10 @@ func TestRestoreWithDatasets(t *testing.T) {
 	o.refused(o.approve("ben", "survey/a", raise), codes.FailedPrecondition, unreconciled)
 	o.refused(o.approve("ben", record, more), codes.FailedPrecondition, unreconciled)
 	for _, c := range []api.Client{o.as("ann"), dial(t, socket)} {
-		_, err := c.Reconcile(patiently(t), &pb.ReconcileRequest{Ledger: record, Writer: newKey(), Sequence: 1,
-			Reconcile: &pb.Reconcile{Reason: "alone"}})
+		_, err := c.Reconcile(patiently(t), &pb.ReconcileRequest{
+			Lane:      &pb.Lane{Ledger: record, Writer: newKey(), Sequence: 1},
+			Reconcile: &pb.Reconcile{Reason: "alone"},
+		})
 		o.refused(err, codes.FailedPrecondition, "two people")
 	}
 

@@ -193,9 +193,11 @@ func TestFailoverLosses(t *testing.T) {
 		}
 		api := dial(t, daemons[0].ready["listen"])
 		create(t, api, name)
-		report := func(key string, last *pb.Receipt) (*pb.ReportResponse, error) {
-			return api.Report(patiently(t), &pb.ReportRequest{Ledger: name, Writer: "request/" + key, Sequence: 1,
-				Charge: charge(), LastReceipt: last})
+		report := func(key string, last *pb.Receipt) (*pb.WriteResponse, error) {
+			return api.Report(patiently(t), &pb.ReportRequest{
+				Lane:   &pb.Lane{Ledger: name, Writer: "request/" + key, Sequence: 1, LastReceipt: last},
+				Charge: charge(),
+			})
 		}
 		kept, err := report("kept", nil)
 		if err != nil {

@@ -51,7 +51,7 @@ func TestPageFleet(t *testing.T) {
 	report := func(at api.Client, writer string) *pb.Receipt {
 		t.Helper()
 		answer, err := at.Report(patiently(t),
-			&pb.ReportRequest{Ledger: "l", Writer: writer, Sequence: 1, Charge: charge()})
+			&pb.ReportRequest{Lane: &pb.Lane{Ledger: "l", Writer: writer, Sequence: 1}, Charge: charge()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -156,8 +156,10 @@ func (w *fleetWriter) refused(op *fleetOp, code codes.Code) {
 func (w *fleetWriter) charge(op *fleetOp) bool {
 	g := op.ledgers[0]
 	return w.write(op, func(ctx context.Context, c api.Client) (answer, error) {
-		return single(c.Report(ctx, &pb.ReportRequest{Ledger: g.name, Writer: op.writer, Sequence: op.sequence,
-			Charge: &pb.Charge{Events: releases(int(op.size))}, LastReceipt: g.last()}))
+		return single(c.Report(ctx, &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: g.name, Writer: op.writer, Sequence: op.sequence, LastReceipt: g.last()},
+			Charge: &pb.Charge{Events: releases(int(op.size))},
+		}))
 	})
 }
 
@@ -265,8 +267,10 @@ func (w *fleetWriter) reserve(g *fleetLedger) {
 	var held uint64
 	o := op("reserve", 3)
 	if !w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
-		a, err := c.Reserve(ctx, &pb.ReserveRequest{Ledger: g.name, Writer: o.writer, Sequence: 1,
-			Reserve: &pb.Reserve{Events: releases(3), LifetimeSeconds: lifetime}})
+		a, err := c.Reserve(ctx, &pb.ReserveRequest{
+			Lane:    &pb.Lane{Ledger: g.name, Writer: o.writer, Sequence: 1},
+			Reserve: &pb.Reserve{Events: releases(3), LifetimeSeconds: lifetime},
+		})
 		held = a.GetReceipt().GetPosition()
 		return single(a, err)
 	}) {
@@ -274,16 +278,20 @@ func (w *fleetWriter) reserve(g *fleetLedger) {
 	}
 	o = op("commit", 1+w.random.Uint64N(2))
 	w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
-		return single(c.Commit(ctx, &pb.CommitRequest{Ledger: g.name, Writer: o.writer, Sequence: 1,
-			Commit: &pb.Commit{Reservation: held, Events: releases(int(o.size))}}))
+		return single(c.Commit(ctx, &pb.CommitRequest{
+			Lane:   &pb.Lane{Ledger: g.name, Writer: o.writer, Sequence: 1},
+			Commit: &pb.Commit{Reservation: held, Events: releases(int(o.size))},
+		}))
 	})
 	if brief && w.random.IntN(4) > 0 {
 		return
 	}
 	o = op("release", 0)
 	w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
-		return single(c.Release(ctx, &pb.ReleaseRequest{Ledger: g.name, Writer: o.writer, Sequence: 1,
-			Release: &pb.Release{Reservation: held}}))
+		return single(c.Release(ctx, &pb.ReleaseRequest{
+			Lane:    &pb.Lane{Ledger: g.name, Writer: o.writer, Sequence: 1},
+			Release: &pb.Release{Reservation: held},
+		}))
 	})
 }
 

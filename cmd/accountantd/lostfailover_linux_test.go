@@ -35,8 +35,10 @@ func TestFailoverThatLostCharges(t *testing.T) {
 	apis := []api.Client{dial(t, daemons[0].ready["listen"]), dial(t, daemons[1].ready["listen"])}
 	report := func(api api.Client, name, key string) error {
 		for {
-			_, err := api.Report(patiently(t), &pb.ReportRequest{Ledger: name, Writer: "request/" + key, Sequence: 1,
-				Charge: charge()})
+			_, err := api.Report(patiently(t), &pb.ReportRequest{
+				Lane:   &pb.Lane{Ledger: name, Writer: "request/" + key, Sequence: 1},
+				Charge: charge(),
+			})
 			if status.Code(err) != codes.Unavailable {
 				return err
 			}

@@ -130,9 +130,10 @@ func fillForReaders(t *testing.T, dir string) {
 					c.Events = append(c.Events, &pb.Event{Count: 1, Mechanism: &pb.Mechanism{
 						Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &z}}}})
 				}
-				_, err := client.Report(patiently(t), &pb.ReportRequest{Ledger: "large",
-					Writer: fmt.Sprintf("%08d-0000-4000-8000-000000000000", worker), Sequence: uint64(i + 1),
-					Charge: c})
+				_, err := client.Report(patiently(t), &pb.ReportRequest{
+					Lane:   &pb.Lane{Ledger: "large", Writer: fmt.Sprintf("%08d-0000-4000-8000-000000000000", worker), Sequence: uint64(i + 1)},
+					Charge: c,
+				})
 				if err != nil {
 					t.Error(err)
 				}

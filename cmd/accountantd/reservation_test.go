@@ -47,13 +47,17 @@ func TestReservationThroughKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		held, err := c.Reserve(ctx,
-			&pb.ReserveRequest{Ledger: name, Writer: "request/hold", Sequence: 1,
-				Reserve: &pb.Reserve{Events: events(6), LifetimeSeconds: lifetime}})
+			&pb.ReserveRequest{
+				Lane:    &pb.Lane{Ledger: name, Writer: "request/hold", Sequence: 1},
+				Reserve: &pb.Reserve{Events: events(6), LifetimeSeconds: lifetime},
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.Commit(ctx, &pb.CommitRequest{Ledger: name, Writer: "request/part", Sequence: 1,
-			Commit: &pb.Commit{Reservation: held.GetReceipt().GetPosition(), Events: events(2)}})
+		_, err = c.Commit(ctx, &pb.CommitRequest{
+			Lane:   &pb.Lane{Ledger: name, Writer: "request/part", Sequence: 1},
+			Commit: &pb.Commit{Reservation: held.GetReceipt().GetPosition(), Events: events(2)},
+		})
 		if committed = err == nil; !committed && (status.Code(err) != codes.FailedPrecondition || lifetime > 60) {
 			t.Fatal(err)
 		}
@@ -62,8 +66,10 @@ func TestReservationThroughKill(t *testing.T) {
 
 	second := start(t, dir)
 	c = connect(second.ready["listen"])
-	_, err := c.Report(ctx, &pb.ReportRequest{Ledger: name, Writer: "request/more", Sequence: 1,
-		Charge: &pb.Charge{Events: events(5)}})
+	_, err := c.Report(ctx, &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: name, Writer: "request/more", Sequence: 1},
+		Charge: &pb.Charge{Events: events(5)},
+	})
 	if status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("more than is left: %v", err)
 	}
@@ -87,8 +93,10 @@ func TestReservationThroughKill(t *testing.T) {
 	if err != nil || len(entries.GetEntries()) != 3 || entries.GetEntries()[2].GetExpire().GetReservation() != 1 {
 		t.Errorf("entries: %v, %v", entries, err)
 	}
-	refund := &pb.RefundRequest{Ledger: name, Writer: "request/back", Sequence: 1,
-		Refund: &pb.Refund{Position: 3, NothingReleased: true, Reason: "killed"}}
+	refund := &pb.RefundRequest{
+		Lane:   &pb.Lane{Ledger: name, Writer: "request/back", Sequence: 1},
+		Refund: &pb.Refund{Position: 3, NothingReleased: true, Reason: "killed"},
+	}
 	if _, err := c.Refund(ctx, refund); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("refund over TCP: %v", err)
 	}

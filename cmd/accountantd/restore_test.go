@@ -156,8 +156,10 @@ func TestRestore(t *testing.T) {
 	must(`"guarantee": "descriptive"`, "query", filter, "--delta", "1e-5", "--output", "json")
 	must("is not reconciled", "statement", filter)
 	_, err = dial(t, d.ready["listen"]).Reconcile(patiently(t),
-		&pb.ReconcileRequest{Ledger: plain, Writer: "request/r", Sequence: 1,
-			Reconcile: &pb.Reconcile{AcceptLoss: true, Reason: "r"}})
+		&pb.ReconcileRequest{
+			Lane:      &pb.Lane{Ledger: plain, Writer: "request/r", Sequence: 1},
+			Reconcile: &pb.Reconcile{AcceptLoss: true, Reason: "r"},
+		})
 	if status.Code(err) != codes.PermissionDenied {
 		t.Errorf("over TCP: %v", err)
 	}
@@ -234,9 +236,12 @@ func checkRestoredTrainer(t *testing.T, api api.Client, r *trainer) (lost uint64
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := func(sequence uint64) (*pb.ReportResponse, error) {
+	again := func(sequence uint64) (*pb.WriteResponse, error) {
 		return api.Report(patiently(t),
-			&pb.ReportRequest{Ledger: r.ledger, Writer: r.writer, Sequence: sequence, Charge: charge()})
+			&pb.ReportRequest{
+				Lane:   &pb.Lane{Ledger: r.ledger, Writer: r.writer, Sequence: sequence},
+				Charge: charge(),
+			})
 	}
 	compared := false
 	for sequence, receipt := range r.receipts {

@@ -42,7 +42,10 @@ func TestDamageIsFoundWhileServing(t *testing.T) {
 	c := dial(t, d.ready["listen"])
 	create(t, c, "a")
 	report := func(writer string) error {
-		_, err := c.Report(patiently(t), &pb.ReportRequest{Ledger: "a", Writer: writer, Sequence: 1, Charge: charge()})
+		_, err := c.Report(patiently(t), &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: "a", Writer: writer, Sequence: 1},
+			Charge: charge(),
+		})
 		return err
 	}
 	if err := report("request/one"); err != nil {

@@ -141,14 +141,14 @@ func (s *steward) spec(id string, n int, policy pb.LedgerSpec_Policy, size int) 
 }
 
 func (s *steward) charge(ctx context.Context, ledger string, n int) (bool, error) {
-	return once(s, "charge", ledger, func(key string) (*pb.ReportResponse, error) {
+	return once(s, "charge", ledger, func(key string) (*pb.WriteResponse, error) {
 		return s.client.ReportOnce(ctx, ledger, key, releases(n), nil)
 	})
 }
 
 func (s *steward) close(ctx context.Context, ledger string) error {
-	_, err := once(s, "close", ledger, func(key string) (*pb.CloseLedgerResponse, error) {
-		return s.client.CloseLedgerOnce(ctx, ledger, key, "done")
+	_, err := once(s, "close", ledger, func(key string) (*pb.WriteResponse, error) {
+		return s.client.WriteOnce(ctx, ledger, key, &pb.Close{Reason: "done"})
 	})
 	return err
 }
@@ -251,8 +251,8 @@ func (s *steward) spend(ctx context.Context, id string, player int) error {
 // raise asks for one eighth more of the dataset's budget for a ledger.
 func (s *steward) raise(ctx context.Context, ledger string) error {
 	s.soon("raise")
-	_, err := once(s, "raise", ledger, func(key string) (*pb.RaiseResponse, error) {
-		return s.client.RaiseOnce(ctx, ledger, key, &pb.Raise{Budgets: eighths(3), IndependentOfOutputs: true,
+	_, err := once(s, "raise", ledger, func(key string) (*pb.WriteResponse, error) {
+		return s.client.WriteOnce(ctx, ledger, key, &pb.Raise{Budgets: eighths(3), IndependentOfOutputs: true,
 			Reason: "more is needed"})
 	})
 	return err
@@ -266,8 +266,8 @@ func (s *steward) amend(ctx context.Context, id string, round int) error {
 		amend = &pb.AmendDataset{Reason: "a test", AddVersion: &pb.DatasetVersion{
 			Of: &pb.DatasetReference{Id: id, Version: fmt.Sprint(round + 1)}}}
 	}
-	_, err := once(s, "amend", "dataset:"+id, func(key string) (*pb.AmendDatasetResponse, error) {
-		return s.client.AmendDatasetOnce(ctx, id, key, amend)
+	_, err := once(s, "amend", "dataset:"+id, func(key string) (*pb.WriteResponse, error) {
+		return s.client.WriteOnce(ctx, "dataset:"+id, key, amend)
 	})
 	return err
 }

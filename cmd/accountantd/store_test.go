@@ -38,8 +38,10 @@ func TestDatabase(t *testing.T) {
 	writer := uuid.NewString()
 	report := func(client api.Client, sequence uint64) *pb.Receipt {
 		t.Helper()
-		answer, err := client.Report(patiently(t), &pb.ReportRequest{Ledger: "l", Writer: writer, Sequence: sequence,
-			Charge: charge()})
+		answer, err := client.Report(patiently(t), &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: "l", Writer: writer, Sequence: sequence},
+			Charge: charge(),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,8 +30,10 @@ func TestDamageInADatabaseIsFoundWhileServing(t *testing.T) {
 	api := dial(t, daemons[0].ready["listen"])
 	report := func(name, writer string) {
 		t.Helper()
-		if _, err := api.Report(patiently(t), &pb.ReportRequest{Ledger: name, Writer: writer, Sequence: 1,
-			Charge: charge()}); err != nil {
+		if _, err := api.Report(patiently(t), &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: name, Writer: writer, Sequence: 1},
+			Charge: charge(),
+		}); err != nil {
 			t.Error(name, err)
 		}
 	}

@@ -161,7 +161,7 @@ func (l *losing) GetLedger(ctx context.Context,
 	return l.to.GetLedger(ctx, r)
 }
 
-func (l *losing) Report(ctx context.Context, r *accountantv1.ReportRequest) (*accountantv1.ReportResponse, error) {
+func (l *losing) Report(ctx context.Context, r *accountantv1.ReportRequest) (*accountantv1.WriteResponse, error) {
 	_, err := l.to.Report(ctx, r)
 	return nil, errors.Join(errLost, err)
 }
@@ -173,7 +173,7 @@ func (l *losing) ReportSet(ctx context.Context,
 }
 
 func (l *losing) CloseLedger(ctx context.Context,
-	r *accountantv1.CloseLedgerRequest) (*accountantv1.CloseLedgerResponse, error) {
+	r *accountantv1.CloseLedgerRequest) (*accountantv1.WriteResponse, error) {
 	_, err := l.to.CloseLedger(ctx, r)
 	return nil, errors.Join(errLost, err)
 }

@@ -82,9 +82,11 @@ func TestCloseAsks(t *testing.T) {
 	create("parent/a", "parent", 20)
 	create("parent/b", "parent", 30)
 	if _, err := s.Client.Reserve(servertest.Context(t),
-		&accountantv1.ReserveRequest{Ledger: "parent", Writer: servertest.Writer(), Sequence: 1,
+		&accountantv1.ReserveRequest{
+			Lane: &accountantv1.Lane{Ledger: "parent", Writer: servertest.Writer(), Sequence: 1},
 			Reserve: &accountantv1.Reserve{Events: []*accountantv1.Event{servertest.Pure(0.01, 7)},
-				LifetimeSeconds: 3600}}); err != nil {
+				LifetimeSeconds: 3600},
+		}); err != nil {
 		t.Fatal(err)
 	}
 	closed := func() bool { return s.Ledger("parent").GetClosed() }

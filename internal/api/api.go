@@ -123,3 +123,17 @@ func Access(m protoreflect.MethodDescriptor) *pb.Access {
 func OnlyReads(m protoreflect.MethodDescriptor) bool {
 	return m.Options().(*descriptorpb.MethodOptions).GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 }
+
+// Writes reports whether a method is a write to one ledger: its request is a Lane and an action.
+func Writes(m protoreflect.MethodDescriptor) bool {
+	return m.Output().FullName() == (*pb.WriteResponse)(nil).ProtoReflect().Descriptor().FullName()
+}
+
+// ActionField returns the field of a write's request that has the action, beside the lane.
+func ActionField(m protoreflect.MethodDescriptor) protoreflect.FieldDescriptor { return m.Input().Fields().ByNumber(2) }
+
+// Action returns the action of a write's request. It is not nil, also if none is given.
+func Action(request proto.Message) proto.Message {
+	m := request.ProtoReflect()
+	return m.Get(m.Descriptor().Fields().ByNumber(2)).Message().Interface()
+}

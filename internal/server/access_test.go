@@ -251,8 +251,10 @@ func TestManagerDisposes(t *testing.T) {
 		"  - {roles: reporter, to: 'unverified:job', on: everything}\n")
 	g.create(servertest.Filter("a", servertest.Basic(10)))
 	reserve := func(who string) error {
-		_, err := g.Client.Reserve(as(t, who), &pb.ReserveRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1,
-			Reserve: &pb.Reserve{LifetimeSeconds: 60, Events: []*pb.Event{servertest.Pure(1, 8)}}})
+		_, err := g.Client.Reserve(as(t, who), &pb.ReserveRequest{
+			Lane:    &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+			Reserve: &pb.Reserve{LifetimeSeconds: 60, Events: []*pb.Event{servertest.Pure(1, 8)}},
+		})
 		return err
 	}
 	if err := reserve("job"); status.Code(err) != codes.PermissionDenied || denied(err) {
@@ -261,7 +263,7 @@ func TestManagerDisposes(t *testing.T) {
 	if err := reserve("lead"); err != nil {
 		t.Errorf("a manager reserves most: %v", err)
 	}
-	closing := &pb.CloseLedgerRequest{Name: "a", Writer: servertest.Writer(), Sequence: 1}
+	closing := &pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1}}
 	if _, err := g.Client.CloseLedger(as(t, "job"), closing); !denied(err) {
 		t.Errorf("a reporter closes: %v", err)
 	}
@@ -344,8 +346,10 @@ func TestPoliciesAreRecorded(t *testing.T) {
 		t.Errorf("after a restart and a change: %q", got)
 	}
 	owner := g.Server.Owner(t)
-	_, err := owner.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "system:access",
-		Writer: servertest.Writer(), Sequence: 1, Charge: servertest.Gaussian(1, 1)})
+	_, err := owner.Report(servertest.Context(t), &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "system:access", Writer: servertest.Writer(), Sequence: 1},
+		Charge: servertest.Gaussian(1, 1),
+	})
 	if status.Code(err) != codes.PermissionDenied {
 		t.Errorf("a charge to it: %v", err)
 	}

@@ -48,7 +48,10 @@ func TestOnePersonAmendsNoBudget(t *testing.T) {
 	amend := func(m *pb.AmendDataset) error {
 		m.Reason = "more is needed"
 		_, err := g.Owner.AmendDataset(servertest.Context(t),
-			&pb.AmendDatasetRequest{Id: "survey", Writer: servertest.Writer(), Sequence: 1, Amend: m})
+			&pb.AmendDatasetRequest{
+				Lane:  &pb.Lane{Ledger: "dataset:" + "survey", Writer: servertest.Writer(), Sequence: 1},
+				Amend: m,
+			})
 		return err
 	}
 	wantCode(t, "its budget", amend(&pb.AmendDataset{Budgets: []*pb.Budget{servertest.Basic(9)}}),
@@ -75,14 +78,20 @@ func TestOwnerIsNoSecondPerson(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = owner.Approve(ctx, &pb.ApproveRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1,
-		Proposal: raise})
+	_, err = owner.Approve(ctx, &pb.ApproveRequest{
+		Lane:    &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Approve: &pb.Approve{Proposal: raise},
+	})
 	wantCode(t, "the owner approves", err, codes.PermissionDenied, "needs the role officer")
-	_, err = owner.Propose(ctx, &pb.ProposeRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1,
-		Propose: raiseTo(30)})
+	_, err = owner.Propose(ctx, &pb.ProposeRequest{
+		Lane:    &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Propose: raiseTo(30),
+	})
 	wantCode(t, "the owner proposes", err, codes.PermissionDenied, "needs the role officer")
-	_, err = owner.Withdraw(ctx, &pb.WithdrawRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1,
-		Withdraw: &pb.Withdraw{Proposal: raise, Reason: "it was not meant"}})
+	_, err = owner.Withdraw(ctx, &pb.WithdrawRequest{
+		Lane:     &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Withdraw: &pb.Withdraw{Proposal: raise, Reason: "it was not meant"},
+	})
 	if err != nil {
 		t.Errorf("the owner withdraws: %v", err)
 	}

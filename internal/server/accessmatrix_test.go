@@ -604,8 +604,10 @@ func (m *matrix) registers(conn *grpc.ClientConn) {
 	}
 	allowed = m.role == "officer" && m.over == "everything"
 	title := "another title"
-	_, err = client.AmendDataset(servertest.Context(m.t), &pb.AmendDatasetRequest{Id: "mine", Sequence: 1,
-		Writer: servertest.Writer(), Amend: &pb.AmendDataset{Title: &title, Reason: "r"}})
+	_, err = client.AmendDataset(servertest.Context(m.t), &pb.AmendDatasetRequest{
+		Lane:  &pb.Lane{Ledger: "dataset:" + "mine", Sequence: 1, Writer: servertest.Writer()},
+		Amend: &pb.AmendDataset{Title: &title, Reason: "r"},
+	})
 	mine, err2 := owner.GetDataset(servertest.Context(m.t), &pb.GetDatasetRequest{Id: "mine"})
 	amended := mine.GetDataset().GetSpec().GetTitle() == title
 	if m.cells++; err2 != nil || allowed != (err == nil) || allowed != amended {

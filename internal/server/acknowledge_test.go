@@ -26,8 +26,10 @@ func TestAcknowledgedWarnings(t *testing.T) {
 		s.Report(name, servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{shuffled}})
 	}
 	acknowledge := func(warning, reason string) error {
-		_, err := s.Client.Acknowledge(ctx, &pb.AcknowledgeRequest{Ledger: "a", Writer: servertest.Writer(),
-			Sequence: 1, Acknowledge: &pb.Acknowledge{Warning: warning, Reason: reason}})
+		_, err := s.Client.Acknowledge(ctx, &pb.AcknowledgeRequest{
+			Lane:        &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+			Acknowledge: &pb.Acknowledge{Warning: warning, Reason: reason},
+		})
 		return err
 	}
 	ask := func(name string) *pb.QueryPrivacyResponse {

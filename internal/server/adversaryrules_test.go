@@ -207,7 +207,7 @@ func run(child string, r released) move {
 	name := fmt.Sprintf("charge %q %v", child, r.Mechanism)
 	return move{adversarytest.Move{Name: name, Faces: r.faces}, func(f *family) error {
 		_, err := f.server.Client.Report(servertest.Context(f.t), &pb.ReportRequest{
-			Ledger: f.root + child, Writer: servertest.Writer(), Sequence: 1,
+			Lane:   &pb.Lane{Ledger: f.root + child, Writer: servertest.Writer(), Sequence: 1},
 			Charge: &pb.Charge{Events: []*pb.Event{{Mechanism: r.Mechanism, Count: 1}}},
 		})
 		return err

@@ -12,50 +12,49 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// Propose implements the API. What could not be done now is refused, as far as one person can find
+// propose writes a proposal. What could not be done now is refused, as far as one person can find
 // out: it is decided without being written.
-func (s *service) Propose(ctx context.Context, req *pb.ProposeRequest) (*pb.ProposeResponse, error) {
+func (s *service) propose(ctx context.Context, in *pb.Lane, m *pb.Propose) (*pb.WriteResponse, error) {
 	proposed := func(adj mechanism.Adjacency) (ledger.Propose, error) {
-		v, err := wire.To[ledger.Propose]("propose", adj, req.GetPropose())
+		v, err := wire.To[ledger.Propose]("propose", adj, m)
 		v.Lifetime, v.Person = passage(ctx).ApproveWithin(), passage(ctx).Person(principal(ctx))
 		return v, err
 	}
-	_, err := s.decide(ctx, req, true, func(adj mechanism.Adjacency) (ledger.Action, error) {
+	_, err := s.decide(ctx, in, true, func(adj mechanism.Adjacency) (ledger.Action, error) {
 		v, err := proposed(adj)
 		return v.Action, err
 	})
 	if err != nil && !errors.Is(err, ledger.ErrReused) { // the same number: it is sent again, or wrong
 		return nil, err
 	}
-	return written[pb.ProposeResponse](ctx, s, req, proposed)
+	return s.write(ctx, in, false, func(adj mechanism.Adjacency) (ledger.Action, error) { return proposed(adj) })
 }
 
-// approving is an ApproveRequest with what its proposal says.
+// approving is the lane of an approval with what its proposal says.
 type approving struct {
-	*pb.ApproveRequest
+	*pb.Lane
 	by     ledger.Approval
 	lapsed string
 }
 
-// Approve implements the API. It does what was proposed, as an entry of its own kind that says
-// whose proposal it was.
-func (s *service) Approve(ctx context.Context, req *pb.ApproveRequest) (*pb.ApproveResponse, error) {
-	if err := wire.CheckProposal("proposal", req.GetProposal()); err != nil {
+// approve does what was proposed, as an entry of its own kind that says whose proposal it was.
+func (s *service) approve(ctx context.Context, lane *pb.Lane, m *pb.Approve) (*pb.WriteResponse, error) {
+	if err := wire.CheckProposal("approve.proposal", m.GetProposal()); err != nil {
 		return nil, err
 	}
-	in := &approving{ApproveRequest: req}
-	return written[pb.ApproveResponse](ctx, s, in, func(mechanism.Adjacency) (ledger.Action, error) {
-		records, err := s.store.Records(req.GetLedger(), req.GetProposal(), 1)
+	in := &approving{Lane: lane}
+	return s.write(ctx, in, false, func(mechanism.Adjacency) (ledger.Action, error) {
+		records, err := s.store.Records(lane.GetLedger(), m.GetProposal(), 1)
 		if err != nil {
 			return nil, err
 		}
 		if len(records) == 0 {
-			return nil, notProposed(req.GetProposal())
+			return nil, notProposed(m.GetProposal())
 		}
 		e := records[0].Entry
 		v, ok := e.Action.(ledger.Propose)
 		if !ok {
-			return nil, notProposed(req.GetProposal())
+			return nil, notProposed(m.GetProposal())
 		}
 		me := passage(ctx).Person(principal(ctx))
 		if me == passage(ctx).Person(e.Writer.Principal) {
@@ -63,7 +62,7 @@ func (s *service) Approve(ctx context.Context, req *pb.ApproveRequest) (*pb.Appr
 				ledger.ErrApproval, principal(ctx), e.Position, e.Writer.Principal)
 		}
 		in.by = ledger.Approval{Proposal: e.Position, Proposer: e.Writer.Principal, Person: me}
-		in.lapsed, err = s.lapsed(ctx, req.GetLedger(), e, v)
+		in.lapsed, err = s.lapsed(ctx, lane.GetLedger(), e, v)
 		return v.Action, err
 	})
 }
@@ -96,11 +95,4 @@ func spelled(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 func notProposed(position uint64) error {
 	return fmt.Errorf("%w: proposal: %d; allowed: the position of an entry that proposes something",
 		ledger.ErrApproval, position)
-}
-
-// Withdraw implements the API.
-func (s *service) Withdraw(ctx context.Context, req *pb.WithdrawRequest) (*pb.WithdrawResponse, error) {
-	return written[pb.WithdrawResponse](ctx, s, req, func(mechanism.Adjacency) (ledger.Withdraw, error) {
-		return wire.To[ledger.Withdraw]("withdraw", 0, req.GetWithdraw())
-	})
 }

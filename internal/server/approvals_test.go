@@ -70,7 +70,7 @@ func (o *officers) propose(name string, p *pb.Propose) (uint64, error) {
 func (o *officers) proposeOn(name, ledger string, p *pb.Propose) (uint64, error) {
 	o.t.Helper()
 	answer, err := o.as(name).Propose(servertest.Context(o.t),
-		&pb.ProposeRequest{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1, Propose: p})
+		&pb.ProposeRequest{Lane: &pb.Lane{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1}, Propose: p})
 	return answer.GetReceipt().GetPosition(), err
 }
 
@@ -81,7 +81,10 @@ func (o *officers) approve(name string, proposal uint64) error {
 func (o *officers) approveOn(name, ledger string, proposal uint64) error {
 	o.t.Helper()
 	_, err := o.as(name).Approve(servertest.Context(o.t),
-		&pb.ApproveRequest{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1, Proposal: proposal})
+		&pb.ApproveRequest{
+			Lane:    &pb.Lane{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1},
+			Approve: &pb.Approve{Proposal: proposal},
+		})
 	return err
 }
 
@@ -125,8 +128,10 @@ func TestTwoPeople(t *testing.T) {
 	}
 	charge := func(epsilon float64) uint64 {
 		t.Helper()
-		answer, err := ann.Report(ctx, &pb.ReportRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1,
-			Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(epsilon, 1)}}})
+		answer, err := ann.Report(ctx, &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+			Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(epsilon, 1)}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,11 +139,15 @@ func TestTwoPeople(t *testing.T) {
 	}
 	first := charge(2)
 
-	_, err := ann.Refund(ctx, &pb.RefundRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1,
-		Refund: refundOf(first).GetRefund()})
+	_, err := ann.Refund(ctx, &pb.RefundRequest{
+		Lane:   &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Refund: refundOf(first).GetRefund(),
+	})
 	wantCode(t, "a refund by one person", err, codes.FailedPrecondition, "needs two people")
-	_, err = o.Owner(t).Refund(ctx, &pb.RefundRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1,
-		Refund: refundOf(first).GetRefund()})
+	_, err = o.Owner(t).Refund(ctx, &pb.RefundRequest{
+		Lane:   &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Refund: refundOf(first).GetRefund(),
+	})
 	wantCode(t, "a refund by the daemon's owner", err, codes.FailedPrecondition, "needs two people")
 	_, err = o.propose("job", refundOf(first))
 	wantCode(t, "a proposal by who is no officer", err, codes.PermissionDenied, "needs the role officer")
@@ -163,7 +172,10 @@ func TestTwoPeople(t *testing.T) {
 	}
 
 	o.Restart()
-	approval := &pb.ApproveRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1, Proposal: refund}
+	approval := &pb.ApproveRequest{
+		Lane:    &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Approve: &pb.Approve{Proposal: refund},
+	}
 	done, err := ben.Approve(ctx, approval)
 	if err != nil {
 		t.Fatal(err)
@@ -203,16 +215,20 @@ func TestTwoPeople(t *testing.T) {
 		t.Error(err)
 	}
 	wantCode(t, "what was done meanwhile", o.approve("ben", other), codes.FailedPrecondition, "was refunded")
-	_, err = ann.Withdraw(ctx, &pb.WithdrawRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1,
-		Withdraw: &pb.Withdraw{Proposal: other, Reason: "done"}})
+	_, err = ann.Withdraw(ctx, &pb.WithdrawRequest{
+		Lane:     &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Withdraw: &pb.Withdraw{Proposal: other, Reason: "done"},
+	})
 	if err != nil {
 		t.Error(err)
 	}
 	wantCode(t, "what was withdrawn", o.approve("ben", other), codes.FailedPrecondition, "one that is open")
 
 	// A reservation of somebody else's.
-	reserved, err := ann.Reserve(ctx, &pb.ReserveRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1,
-		Reserve: &pb.Reserve{LifetimeSeconds: 600, Events: []*pb.Event{servertest.Pure(1, 1)}}})
+	reserved, err := ann.Reserve(ctx, &pb.ReserveRequest{
+		Lane:    &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Reserve: &pb.Reserve{LifetimeSeconds: 600, Events: []*pb.Event{servertest.Pure(1, 1)}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,8 +267,10 @@ func TestTwoPeopleAmendADataset(t *testing.T) {
 		AddVersion: &pb.DatasetVersion{Of: &pb.DatasetReference{Id: "Survey", Version: "2"}},
 		Reason:     "the second wave"}
 	amend := func(client api.Client, m *pb.AmendDataset) error {
-		_, err := client.AmendDataset(ctx, &pb.AmendDatasetRequest{Id: "survey", Writer: servertest.Writer(),
-			Sequence: 1, Amend: m})
+		_, err := client.AmendDataset(ctx, &pb.AmendDatasetRequest{
+			Lane:  &pb.Lane{Ledger: "dataset:" + "survey", Writer: servertest.Writer(), Sequence: 1},
+			Amend: m,
+		})
 		return err
 	}
 	get := func() *pb.Dataset {
@@ -397,16 +415,20 @@ func TestHolder(t *testing.T) {
 	}
 	reserve := func(who, name string) uint64 {
 		t.Helper()
-		answer, err := o.as(who).Reserve(ctx, &pb.ReserveRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
-			Reserve: &pb.Reserve{LifetimeSeconds: 600, Events: []*pb.Event{servertest.Pure(1, 4)}}})
+		answer, err := o.as(who).Reserve(ctx, &pb.ReserveRequest{
+			Lane:    &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+			Reserve: &pb.Reserve{LifetimeSeconds: 600, Events: []*pb.Event{servertest.Pure(1, 4)}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return answer.GetReceipt().GetPosition()
 	}
 	commit := func(who, name string, reservation uint64) error {
-		_, err := o.as(who).Commit(ctx, &pb.CommitRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
-			Commit: &pb.Commit{Reservation: reservation, Events: []*pb.Event{servertest.Pure(1, 1)}}})
+		_, err := o.as(who).Commit(ctx, &pb.CommitRequest{
+			Lane:   &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+			Commit: &pb.Commit{Reservation: reservation, Events: []*pb.Event{servertest.Pure(1, 1)}},
+		})
 		return err
 	}
 	shared, own, others := reserve("trainer-1", "v/a"), reserve("trainer-1", "w"), reserve("other", "v/a")
@@ -449,8 +471,10 @@ func TestHolder(t *testing.T) {
 	if err := commit("trainer-2", "v/a", shared); err != nil {
 		t.Errorf("after a restart: %v", err)
 	}
-	_, err := o.as("trainer-2").Release(ctx, &pb.ReleaseRequest{Ledger: "v/a", Writer: servertest.Writer(), Sequence: 1,
-		Release: &pb.Release{Reservation: shared}})
+	_, err := o.as("trainer-2").Release(ctx, &pb.ReleaseRequest{
+		Lane:    &pb.Lane{Ledger: "v/a", Writer: servertest.Writer(), Sequence: 1},
+		Release: &pb.Release{Reservation: shared},
+	})
 	if err != nil {
 		t.Error(err)
 	}

@@ -273,7 +273,7 @@ func TestBadCharges(t *testing.T) {
 	for i, c := range badCharges() {
 		sequence, position := uint64(i+1), s.Position("bad")
 		_, err := s.Client.Report(servertest.Context(t),
-			&pb.ReportRequest{Ledger: "bad", Writer: unary, Sequence: sequence, Charge: c.charge})
+			&pb.ReportRequest{Lane: &pb.Lane{Ledger: "bad", Writer: unary, Sequence: sequence}, Charge: c.charge})
 		t.Run(c.name+"/unary", func(t *testing.T) { wantError(t, err, codes.InvalidArgument, c.wants...) })
 
 		// The charge after it is dropped: go-back-N.
@@ -305,7 +305,9 @@ func TestBadChargesChecked(t *testing.T) {
 	s.NewLedger("bad")
 	for _, c := range badCharges() {
 		_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{
-			Ledger: "bad", Writer: servertest.Writer(), Sequence: 1, Charge: c.charge, CheckOnly: true})
+			Lane:   &pb.Lane{Ledger: "bad", Writer: servertest.Writer(), Sequence: 1, CheckOnly: true},
+			Charge: c.charge,
+		})
 		wantError(t, err, codes.InvalidArgument, c.wants...)
 	}
 	if got := s.Position("bad"); got != 0 {
@@ -322,7 +324,7 @@ func TestMessageOverTransportLimit(t *testing.T) {
 	huge.Labels = map[string]string{"run": strings.Repeat("x", 5<<20)}
 	w := servertest.Writer()
 	_, err := s.Client.Report(servertest.Context(t),
-		&pb.ReportRequest{Ledger: "large", Writer: w, Sequence: 1, Charge: huge})
+		&pb.ReportRequest{Lane: &pb.Lane{Ledger: "large", Writer: w, Sequence: 1}, Charge: huge})
 	wantError(t, err, codes.ResourceExhausted, "larger than max")
 	stream := s.Stream("large", w)
 	stream.Charge(1, huge)

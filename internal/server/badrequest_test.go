@@ -26,7 +26,9 @@ func TestBadRequests(t *testing.T) {
 	good := servertest.Gaussian(1, 1)
 	s.Report("taken", used, 1, good)
 	s.Stream("taken", busy)
-	if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{Name: "closed", Writer: w, Sequence: 1}); err != nil {
+	if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
+		Lane: &pb.Lane{Ledger: "closed", Writer: w, Sequence: 1},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	position := s.Position("taken")
@@ -38,7 +40,10 @@ func TestBadRequests(t *testing.T) {
 		return err
 	}
 	report := func(name, writer string, sequence uint64, c *pb.Charge) error {
-		_, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: name, Writer: writer, Sequence: sequence, Charge: c})
+		_, err := s.Client.Report(ctx, &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: name, Writer: writer, Sequence: sequence},
+			Charge: c,
+		})
 		return err
 	}
 	query := func(q *pb.QueryPrivacyRequest) error {
@@ -160,16 +165,23 @@ func TestBadRequests(t *testing.T) {
 		{"report: busy", report("taken", busy, 1, good), codes.Aborted, []string{busy, "taken"}},
 
 		{"close: name", func() error {
-			_, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{Name: "", Writer: w, Sequence: 1})
+			_, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
+				Lane: &pb.Lane{Ledger: "", Writer: w, Sequence: 1},
+			})
 			return err
 		}(), invalid, []string{"name: missing", segments}},
 		{"close: reason", func() error {
 			_, err := s.Client.CloseLedger(ctx,
-				&pb.CloseLedgerRequest{Name: "taken", Writer: w, Sequence: 1, Reason: strings.Repeat("r", 1025)})
+				&pb.CloseLedgerRequest{
+					Lane:  &pb.Lane{Ledger: "taken", Writer: w, Sequence: 1},
+					Close: &pb.Close{Reason: strings.Repeat("r", 1025)},
+				})
 			return err
 		}(), invalid, []string{"reason: ", "1025 bytes", "allowed: at most 1024 bytes"}},
 		{"close: unknown ledger", func() error {
-			_, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{Name: "nowhere", Writer: w, Sequence: 1})
+			_, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
+				Lane: &pb.Lane{Ledger: "nowhere", Writer: w, Sequence: 1},
+			})
 			return err
 		}(), codes.NotFound, []string{"nowhere"}},
 

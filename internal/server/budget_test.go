@@ -22,24 +22,30 @@ func tenths(n uint32) []*pb.Event { return []*pb.Event{servertest.Pure(0.1, n)} 
 
 func charged(n uint32) *pb.Charge { return &pb.Charge{Events: tenths(n)} }
 
-func reserve(t *testing.T, c api.Client, name string, n, seconds uint32) (*pb.ReserveResponse, error) {
+func reserve(t *testing.T, c api.Client, name string, n, seconds uint32) (*pb.WriteResponse, error) {
 	t.Helper()
-	return c.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
-		Reserve: &pb.Reserve{Events: tenths(n), LifetimeSeconds: seconds}})
+	return c.Reserve(servertest.Context(t), &pb.ReserveRequest{
+		Lane:    &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+		Reserve: &pb.Reserve{Events: tenths(n), LifetimeSeconds: seconds},
+	})
 }
 
 func commit(t *testing.T, c api.Client, name string, reservation uint64, n uint32) error {
 	t.Helper()
-	_, err := c.Commit(servertest.Context(t), &pb.CommitRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
-		Commit: &pb.Commit{Reservation: reservation, Events: tenths(n)}})
+	_, err := c.Commit(servertest.Context(t), &pb.CommitRequest{
+		Lane:   &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+		Commit: &pb.Commit{Reservation: reservation, Events: tenths(n)},
+	})
 	return err
 }
 
 func release(t *testing.T, c api.Client, name string, reservation uint64) error {
 	t.Helper()
 	_, err := c.Release(servertest.Context(t),
-		&pb.ReleaseRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
-			Release: &pb.Release{Reservation: reservation}})
+		&pb.ReleaseRequest{
+			Lane:    &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+			Release: &pb.Release{Reservation: reservation},
+		})
 	return err
 }
 
@@ -89,8 +95,10 @@ func TestBadBudgets(t *testing.T) {
 	}
 	charge := func(name string, e *pb.Event) error {
 		_, err := s.Client.Report(servertest.Context(t),
-			&pb.ReportRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
-				Charge: &pb.Charge{Events: []*pb.Event{e}}})
+			&pb.ReportRequest{
+				Lane:   &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+				Charge: &pb.Charge{Events: []*pb.Event{e}},
+			})
 		return err
 	}
 	rdp := func(epsilon, delta float64) *pb.Budget {
@@ -179,13 +187,15 @@ func TestBadBudgets(t *testing.T) {
 			[]string{"reserve.lifetime_seconds: 63244800", "allowed: a whole number from 1 to 31622400"}},
 		{"nothing reserved", func() error {
 			_, err := s.Client.Reserve(servertest.Context(t),
-				&pb.ReserveRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1})
+				&pb.ReserveRequest{Lane: &pb.Lane{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1}})
 			return err
 		}(), invalid, []string{"reserve.events: missing", "allowed: 1 to 1,000 events"}},
 		{"a child's reservation", func() error {
 			_, err := s.Client.Reserve(servertest.Context(t),
-				&pb.ReserveRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1,
-					Reserve: &pb.Reserve{Events: tenths(1), LifetimeSeconds: 9, Child: "free"}})
+				&pb.ReserveRequest{
+					Lane:    &pb.Lane{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1},
+					Reserve: &pb.Reserve{Events: tenths(1), LifetimeSeconds: 9, Child: "free"},
+				})
 			return err
 		}(), invalid, []string{"reserve.child", "allowed:"}},
 		{"reserved without a budget", hold("free", 1, 9), precondition,
@@ -210,8 +220,10 @@ func TestBadBudgets(t *testing.T) {
 			[]string{"events[0]: 4 × pure_dp", "allowed: at most 3, what is left of reservation 1"}},
 		{"commit of something else", func() error {
 			_, err := s.Client.Commit(servertest.Context(t),
-				&pb.CommitRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1,
-					Commit: &pb.Commit{Reservation: position, Events: []*pb.Event{servertest.Pure(0.2, 1)}}})
+				&pb.CommitRequest{
+					Lane:   &pb.Lane{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1},
+					Commit: &pb.Commit{Reservation: position, Events: []*pb.Event{servertest.Pure(0.2, 1)}},
+				})
 			return err
 		}(), precondition, []string{"events[0]: 1 × pure_dp", "allowed: at most 0"}},
 		{"double release", release(t, s.Client, "filter", gone.GetReceipt().GetPosition()), precondition,
@@ -269,16 +281,20 @@ func TestReservation(t *testing.T) {
 	ctx := servertest.Context(t)
 	s.Create(servertest.Filter("r", servertest.Basic(1)))
 	w := servertest.Writer()
-	hold := &pb.ReserveRequest{Ledger: "r", Writer: w, Sequence: 1,
-		Reserve: &pb.Reserve{Events: tenths(6), LifetimeSeconds: 60}}
+	hold := &pb.ReserveRequest{
+		Lane:    &pb.Lane{Ledger: "r", Writer: w, Sequence: 1},
+		Reserve: &pb.Reserve{Events: tenths(6), LifetimeSeconds: 60},
+	}
 	made, err := s.Client.Reserve(ctx, hold)
 	if err != nil || made.GetReplayed() || made.GetReceipt().GetPosition() != 1 ||
 		made.GetExpireTime().AsTime().Sub(made.GetReceipt().GetTime().AsTime()).Seconds() != 60 {
 		t.Fatalf("reserve: %v, %v", made, err)
 	}
 	wantAmount(t, s.Ledger("r"), 0, 0.6, 0.4)
-	part := &pb.CommitRequest{Ledger: "r", Writer: w, Sequence: 2,
-		Commit: &pb.Commit{Reservation: 1, Events: tenths(2), Labels: map[string]string{"step": "1"}}}
+	part := &pb.CommitRequest{
+		Lane:   &pb.Lane{Ledger: "r", Writer: w, Sequence: 2},
+		Commit: &pb.Commit{Reservation: 1, Events: tenths(2), Labels: map[string]string{"step": "1"}},
+	}
 	first, err := s.Client.Commit(ctx, part)
 	if err != nil {
 		t.Fatal(err)
@@ -290,8 +306,10 @@ func TestReservation(t *testing.T) {
 		!proto.Equal(l.GetReservations()[0].GetExpireTime(), made.GetExpireTime()) {
 		t.Errorf("reservations: %v", l.GetReservations())
 	}
-	end := &pb.ReleaseRequest{Ledger: "r", Writer: w, Sequence: 3,
-		Release: &pb.Release{Reservation: 1, Reason: "enough"}}
+	end := &pb.ReleaseRequest{
+		Lane:    &pb.Lane{Ledger: "r", Writer: w, Sequence: 3},
+		Release: &pb.Release{Reservation: 1, Reason: "enough"},
+	}
 	released, err := s.Client.Release(ctx, end)
 	if err != nil {
 		t.Fatal(err)
@@ -340,8 +358,10 @@ func TestBudgetExceededDetail(t *testing.T) {
 	}
 	for _, check := range []bool{false, true} {
 		_, err := s.Client.Report(ctx,
-			&pb.ReportRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1,
-				Charge: charged(11), CheckOnly: check})
+			&pb.ReportRequest{
+				Lane:   &pb.Lane{Ledger: "d", Writer: servertest.Writer(), Sequence: 1, CheckOnly: check},
+				Charge: charged(11),
+			})
 		wantError(t, err, codes.ResourceExhausted, "budgets[0]", "budgets[1]", "allowed: 5 × pure_dp")
 		details := status.Convert(err).Details()
 		if len(details) != 1 || !proto.Equal(details[0].(proto.Message), want) {
@@ -461,16 +481,25 @@ func TestOwnSocket(t *testing.T) {
 	s.Create(servertest.Filter("o", servertest.Basic(1)))
 	s.Report("o", servertest.Writer(), 1, charged(10))
 	refund := func(c api.Client, r *pb.Refund) error {
-		_, err := c.Refund(ctx, &pb.RefundRequest{Ledger: "o", Writer: servertest.Writer(), Sequence: 1, Refund: r})
+		_, err := c.Refund(ctx, &pb.RefundRequest{
+			Lane:   &pb.Lane{Ledger: "o", Writer: servertest.Writer(), Sequence: 1},
+			Refund: r,
+		})
 		return err
 	}
 	raise := func(c api.Client, r *pb.Raise) error {
-		_, err := c.Raise(ctx, &pb.RaiseRequest{Ledger: "o", Writer: servertest.Writer(), Sequence: 1, Raise: r})
+		_, err := c.Raise(ctx, &pb.RaiseRequest{
+			Lane:  &pb.Lane{Ledger: "o", Writer: servertest.Writer(), Sequence: 1},
+			Raise: r,
+		})
 		return err
 	}
 	reconcile := func(c api.Client, r *pb.Reconcile) error {
 		_, err := c.Reconcile(ctx,
-			&pb.ReconcileRequest{Ledger: "o", Writer: servertest.Writer(), Sequence: 1, Reconcile: r})
+			&pb.ReconcileRequest{
+				Lane:      &pb.Lane{Ledger: "o", Writer: servertest.Writer(), Sequence: 1},
+				Reconcile: r,
+			})
 		return err
 	}
 	accept := &pb.Reconcile{AcceptLoss: true, Reason: "x"}

@@ -76,8 +76,10 @@ func TestTwoPeopleRegisterADataset(t *testing.T) {
 	}
 	wantCode(t, "an officer of the ledgers", o.approveOn("cleo", record, made.GetProposal()), codes.PermissionDenied,
 		"everything")
-	_, err = o.as("ben").AmendDataset(servertest.Context(t), &pb.AmendDatasetRequest{Id: "Survey", Sequence: 1,
-		Writer: servertest.Writer(), Amend: &pb.AmendDataset{Confirm: true, Reason: "r"}})
+	_, err = o.as("ben").AmendDataset(servertest.Context(t), &pb.AmendDatasetRequest{
+		Lane:  &pb.Lane{Ledger: "dataset:" + "Survey", Sequence: 1, Writer: servertest.Writer()},
+		Amend: &pb.AmendDataset{Confirm: true, Reason: "r"},
+	})
 	wantCode(t, "alone", err, codes.FailedPrecondition, "this needs two people")
 	title := "another"
 	_, err = o.proposeOn("ben", record, &pb.Propose{Action: &pb.Propose_AmendDataset{

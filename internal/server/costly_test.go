@@ -56,15 +56,20 @@ func TestCostlyMechanismsBlockNobody(t *testing.T) {
 	s.Report("costly", servertest.Writer(), 1, servertest.Gaussian(30, 1))
 	check := func(events []*pb.Event) error {
 		_, err := s.Client.Report(servertest.Context(t),
-			&pb.ReportRequest{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1, CheckOnly: true,
-				Charge: &pb.Charge{Events: events}})
+			&pb.ReportRequest{
+				Lane:   &pb.Lane{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1, CheckOnly: true},
+				Charge: &pb.Charge{Events: events},
+			})
 		return err
 	}
 	many := costly(1000)
 	wantLate(t, "a check", check(many))
 	s.Report("costly", servertest.Writer(), 1, servertest.Gaussian(31, 1)) // within the usual time
 	_, err := s.Client.Report(servertest.Context(t),
-		&pb.ReportRequest{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1, Charge: &pb.Charge{Events: many}})
+		&pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1},
+			Charge: &pb.Charge{Events: many},
+		})
 	wantLate(t, "a charge", err)
 
 	goesOn := func(events []*pb.Event) {
@@ -110,8 +115,10 @@ func TestStopEndsCostlyWrites(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		_, err := s.Client.Report(servertest.Context(t),
-			&pb.ReportRequest{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1,
-				Charge: &pb.Charge{Events: costly(1000)}})
+			&pb.ReportRequest{
+				Lane:   &pb.Lane{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1},
+				Charge: &pb.Charge{Events: costly(1000)},
+			})
 		ended <- err
 	}()
 	time.Sleep(200 * time.Millisecond) // for it to begin

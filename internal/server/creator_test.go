@@ -45,13 +45,15 @@ func TestCreator(t *testing.T) {
 	}
 	reserve := func(c api.Client, ledger string, e *pb.Event) error {
 		_, err := c.Reserve(servertest.Context(t),
-			&pb.ReserveRequest{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1,
-				Reserve: &pb.Reserve{Events: []*pb.Event{e}, LifetimeSeconds: 60}})
+			&pb.ReserveRequest{
+				Lane:    &pb.Lane{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1},
+				Reserve: &pb.Reserve{Events: []*pb.Event{e}, LifetimeSeconds: 60},
+			})
 		return err
 	}
 	shut := func(c api.Client, ledger string) error {
 		_, err := c.CloseLedger(servertest.Context(t),
-			&pb.CloseLedgerRequest{Name: ledger, Writer: servertest.Writer(), Sequence: 1})
+			&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1}})
 		return err
 	}
 	denied := func(err error, words ...string) {
@@ -113,7 +115,7 @@ func TestCreatorUnverified(t *testing.T) {
 	own := s.Owner(t)
 	shut := func(c api.Client, ledger string) error {
 		_, err := c.CloseLedger(servertest.Context(t),
-			&pb.CloseLedgerRequest{Name: ledger, Writer: servertest.Writer(), Sequence: 1})
+			&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1}})
 		return err
 	}
 	for _, c := range []struct {

@@ -55,8 +55,9 @@ func TestWhatADatasetHasReleased(t *testing.T) {
 		charge("eu", 8, 2)
 		charge("eu", 3, 1)
 		s.refund("eu", 2)
-		_, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: "closed",
-			Writer: servertest.Writer(), Sequence: 1})
+		_, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
+			Lane: &pb.Lane{Ledger: "closed", Writer: servertest.Writer(), Sequence: 1},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,8 +110,10 @@ func TestWhatADatasetHasReleased(t *testing.T) {
 // refund gives back what an entry charged.
 func (s *datasetServer) refund(ledger string, position uint64) {
 	s.t.Helper()
-	_, err := s.owner.Refund(servertest.Context(s.t), &pb.RefundRequest{Ledger: ledger, Writer: servertest.Writer(),
-		Sequence: 1, Refund: &pb.Refund{Position: position, NothingReleased: true, Reason: "it never ran"}})
+	_, err := s.owner.Refund(servertest.Context(s.t), &pb.RefundRequest{
+		Lane:   &pb.Lane{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1},
+		Refund: &pb.Refund{Position: position, NothingReleased: true, Reason: "it never ran"},
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -158,8 +161,9 @@ func TestRefundsBeforeRegistrationAreListed(t *testing.T) {
 			s.Report(name, servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{servertest.Pure(0.25, 1)}})
 		}
 		s.refund(name, 1)
-		if _, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: name,
-			Writer: servertest.Writer(), Sequence: 1}); err != nil {
+		if _, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
+			Lane: &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -73,7 +73,10 @@ func (s *datasetServer) statement(id string) *pb.GetDatasetStatementResponse {
 func (s *datasetServer) amend(m *pb.AmendDataset) error {
 	m.Reason = "r"
 	_, err := s.owner.AmendDataset(servertest.Context(s.t),
-		&pb.AmendDatasetRequest{Id: "survey", Writer: servertest.Writer(), Sequence: 1, Amend: m})
+		&pb.AmendDatasetRequest{
+			Lane:  &pb.Lane{Ledger: "dataset:" + "survey", Writer: servertest.Writer(), Sequence: 1},
+			Amend: m,
+		})
 	return err
 }
 
@@ -109,8 +112,10 @@ func TestASecondRootLedgerGetsNoFreshBudget(t *testing.T) {
 	}
 	s.refused(s.create(of("Survey", "1", servertest.Plan("d", servertest.Pure(0.1, 1)))), "budget exceeded")
 	// Nobody charges the record itself.
-	_, err := s.owner.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "dataset:survey",
-		Writer: servertest.Writer(), Sequence: 1, Charge: charged(1)})
+	_, err := s.owner.Report(servertest.Context(t), &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "dataset:survey", Writer: servertest.Writer(), Sequence: 1},
+		Charge: charged(1),
+	})
 	s.refused(err, "only ledgers spend from")
 	list, err := s.Client.ListLedgers(servertest.Context(t), &pb.ListLedgersRequest{})
 	if err != nil || len(list.GetLedgers()) != 2 {
@@ -130,7 +135,9 @@ func TestClosedLedgersGiveBack(t *testing.T) {
 		}
 		s.Report(spec.GetName(), servertest.Writer(), 1, charged(2))
 		if _, err := s.Client.CloseLedger(servertest.Context(t),
-			&pb.CloseLedgerRequest{Name: spec.GetName(), Writer: servertest.Writer(), Sequence: 1}); err != nil {
+			&pb.CloseLedgerRequest{
+				Lane: &pb.Lane{Ledger: spec.GetName(), Writer: servertest.Writer(), Sequence: 1},
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,9 +156,10 @@ func TestRaisesTakeFromTheDataset(t *testing.T) {
 		t.Fatal(err)
 	}
 	raise := func(epsilon float64) error {
-		_, err := s.owner.Raise(servertest.Context(t), &pb.RaiseRequest{Ledger: "a",
-			Writer: servertest.Writer(), Sequence: 1,
-			Raise: &pb.Raise{Budgets: []*pb.Budget{servertest.Basic(epsilon)}, Reason: "r"}})
+		_, err := s.owner.Raise(servertest.Context(t), &pb.RaiseRequest{
+			Lane:  &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+			Raise: &pb.Raise{Budgets: []*pb.Budget{servertest.Basic(epsilon)}, Reason: "r"},
+		})
 		return err
 	}
 	if err := raise(0.9); err != nil {
@@ -180,8 +188,10 @@ func TestDatasetCaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	charge := func(name string, n uint32) error {
-		_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: name, Writer: servertest.Writer(),
-			Sequence: 1, Charge: charged(n)})
+		_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+			Charge: charged(n),
+		})
 		return err
 	}
 	for _, name := range []string{"a", "a/child"} {
@@ -228,7 +238,7 @@ func TestAdoption(t *testing.T) {
 	}
 	other.Adjacency = pb.Workload_ADD_OR_REMOVE_ONE
 	if _, err := s.Client.CloseLedger(servertest.Context(t),
-		&pb.CloseLedgerRequest{Name: "loose", Writer: servertest.Writer(), Sequence: 1}); err != nil {
+		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "loose", Writer: servertest.Writer(), Sequence: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	s.refused(func() error { _, err := s.register(survey(servertest.Basic(0.9))); return err }(), "1 of the 4 ledgers")
@@ -247,8 +257,10 @@ func TestAdoptionRaces(t *testing.T) {
 		all.Go(func() {
 			for n := range 12 {
 				name := fmt.Sprint("l", i%4)
-				if _, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: name,
-					Writer: servertest.Writer(), Sequence: 1, Charge: charged(1)}); err == nil {
+				if _, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{
+					Lane:   &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+					Charge: charged(1),
+				}); err == nil {
 					charges.Add(1)
 				}
 				spec := of("survey", "1", servertest.Plan(fmt.Sprintf("n%d-%d", i, n), servertest.Pure(0.1, 1)))
@@ -349,8 +361,10 @@ func TestDatasetStatementRestsOnItsLedgers(t *testing.T) {
 		before.GetLedgers()[0].GetShare() != 0.5 || before.GetLedgers()[0].GetTotalCount() != 5 {
 		t.Errorf("before: %v", before)
 	}
-	if _, err := s.owner.Refund(servertest.Context(t), &pb.RefundRequest{Ledger: "a", Writer: servertest.Writer(),
-		Sequence: 1, Refund: &pb.Refund{Position: 1, NothingReleased: true, Reason: "never ran"}}); err != nil {
+	if _, err := s.owner.Refund(servertest.Context(t), &pb.RefundRequest{
+		Lane:   &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Refund: &pb.Refund{Position: 1, NothingReleased: true, Reason: "never ran"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	after := s.statement("survey").GetStatement()

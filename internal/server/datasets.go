@@ -124,28 +124,6 @@ func (s *service) ListDatasets(ctx context.Context, req *pb.ListDatasetsRequest)
 	}
 }
 
-// amending is an AmendDatasetRequest as a write to the dataset's record.
-type amending struct {
-	*pb.AmendDatasetRequest
-	name string
-}
-
-func (a amending) GetLedger() string           { return a.name }
-func (a amending) GetLastReceipt() *pb.Receipt { return nil }
-
-// AmendDataset implements the API. It is the one way on which a dataset's budget and caps
-// change.
-func (s *service) AmendDataset(ctx context.Context, req *pb.AmendDatasetRequest) (*pb.AmendDatasetResponse, error) {
-	name, err := wire.DatasetName("id", req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return written[pb.AmendDatasetResponse](ctx, s, amending{req, name},
-		func(mechanism.Adjacency) (ledger.AmendDataset, error) {
-			return wire.To[ledger.AmendDataset]("amend", 0, req.GetAmend())
-		})
-}
-
 // GetDatasetStatement implements the API.
 func (s *service) GetDatasetStatement(ctx context.Context,
 	req *pb.GetDatasetStatementRequest) (*pb.GetDatasetStatementResponse, error) {

@@ -37,7 +37,7 @@ func TestUnknownOutcome(t *testing.T) {
 
 			w := servertest.Writer()
 			store.FailNext(failure)
-			request := &pb.ReportRequest{Ledger: "unsure", Writer: w, Sequence: 1, Charge: one}
+			request := &pb.ReportRequest{Lane: &pb.Lane{Ledger: "unsure", Writer: w, Sequence: 1}, Charge: one}
 			_, err = s.Client.Report(ctx, request)
 			wantError(t, err, codes.Unavailable, again, "same writer and sequence")
 			answer, err := s.Client.Report(ctx, request)
@@ -100,7 +100,7 @@ func TestDefaultDeadline(t *testing.T) {
 	s := servertest.StartWith(t, servertest.Config{Store: store, Server: server.Config{Deadline: time.Second}})
 	s.NewLedger("slow")
 	w := servertest.Writer()
-	request := &pb.ReportRequest{Ledger: "slow", Writer: w, Sequence: 1, Charge: one}
+	request := &pb.ReportRequest{Lane: &pb.Lane{Ledger: "slow", Writer: w, Sequence: 1}, Charge: one}
 	_, err := s.Client.Report(t.Context(), request)
 	wantError(t, err, codes.DeadlineExceeded, "send it again")
 	_, err = s.Client.Report(t.Context(), request)
@@ -128,7 +128,10 @@ func TestStopDecidesWhatIsQueued(t *testing.T) {
 	s := servertest.StartWith(t, servertest.Config{Store: store, Server: server.Config{Deadline: time.Second}})
 	s.NewLedger("queued")
 	w := servertest.Writer()
-	_, err := s.Client.Report(t.Context(), &pb.ReportRequest{Ledger: "queued", Writer: w, Sequence: 1, Charge: one})
+	_, err := s.Client.Report(t.Context(), &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "queued", Writer: w, Sequence: 1},
+		Charge: one,
+	})
 	wantError(t, err, codes.DeadlineExceeded)
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); s.Stop() }()
@@ -164,7 +167,10 @@ func TestTotalOverflow(t *testing.T) {
 	s.NewLedger("most")
 	w := servertest.Writer()
 	_, err := s.Client.Report(servertest.Context(t),
-		&pb.ReportRequest{Ledger: "most", Writer: w, Sequence: 1, Charge: servertest.Gaussian(1, 6)})
+		&pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: "most", Writer: w, Sequence: 1},
+			Charge: servertest.Gaussian(1, 6),
+		})
 	wantError(t, err, codes.OutOfRange, "count: 6", "allowed: at most 5 more")
 	stream := s.Stream("most", w)
 	stream.Charge(1, servertest.Gaussian(1, math.MaxUint32))
@@ -179,7 +185,9 @@ func TestTotalOverflow(t *testing.T) {
 		t.Errorf("end: %v", err)
 	}
 	answer, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{
-		Ledger: "most", Writer: w, Sequence: 1, Charge: servertest.Gaussian(1, 5), CheckOnly: true})
+		Lane:   &pb.Lane{Ledger: "most", Writer: w, Sequence: 1, CheckOnly: true},
+		Charge: servertest.Gaussian(1, 5),
+	})
 	if err != nil || !answer.GetCheckOnly() {
 		t.Errorf("what fits: %v, %v", answer, err)
 	}

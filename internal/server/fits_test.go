@@ -111,8 +111,10 @@ func TestWhatFitsIsTaken(t *testing.T) {
 func (s *datasetServer) fits(t *testing.T, ask *pb.CalibrateRequest) string {
 	ctx := servertest.Context(t)
 	report := func(e *pb.Event, check bool) error {
-		_, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: ask.GetLedger(), Writer: servertest.Writer(),
-			Sequence: 1, CheckOnly: check, Charge: &pb.Charge{Events: []*pb.Event{e}}})
+		_, err := s.Client.Report(ctx, &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: ask.GetLedger(), Writer: servertest.Writer(), Sequence: 1, CheckOnly: check},
+			Charge: &pb.Charge{Events: []*pb.Event{e}},
+		})
 		return err
 	}
 	got, err := s.Client.Calibrate(ctx, ask)

@@ -40,8 +40,10 @@ func TestReservationsEndOnceThroughTwoDaemons(t *testing.T) {
 	for i := range ledgers {
 		name := fmt.Sprintf("r%d", i)
 		daemons[i%2].Create(servertest.Filter(name, servertest.Basic(1)))
-		_, err := daemons[i/2%2].Client.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: name,
-			Writer: servertest.Writer(), Sequence: 1, Reserve: &pb.Reserve{Events: tenths(4), LifetimeSeconds: 1}})
+		_, err := daemons[i/2%2].Client.Reserve(servertest.Context(t), &pb.ReserveRequest{
+			Lane:    &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+			Reserve: &pb.Reserve{Events: tenths(4), LifetimeSeconds: 1},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,8 +114,10 @@ func TestProposalsBoundedThroughTwoDaemons(t *testing.T) {
 	for i := range 30 {
 		owner := []*guarded{first, second}[i%2].Owner
 		proposing.Go(func() {
-			_, err := owner.Propose(servertest.Context(t), &pb.ProposeRequest{Ledger: "a",
-				Writer: servertest.Writer(), Sequence: 1, Propose: raiseTo(float64(i + 2))})
+			_, err := owner.Propose(servertest.Context(t), &pb.ProposeRequest{
+				Lane:    &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+				Propose: raiseTo(float64(i + 2)),
+			})
 			switch status.Code(err) {
 			case codes.OK:
 				taken.Add(1)
@@ -160,8 +164,10 @@ func TestPostgreSQLStopsAndComesBack(t *testing.T) {
 		return answer.StatusCode == http.StatusOK
 	}
 	charge := func(s *servertest.Server, writer string) codes.Code {
-		_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "l", Writer: writer, Sequence: 1,
-			Charge: servertest.Gaussian(2, 1)})
+		_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: "l", Writer: writer, Sequence: 1},
+			Charge: servertest.Gaussian(2, 1),
+		})
 		return status.Code(err)
 	}
 	ask := func(s *servertest.Server) codes.Code {

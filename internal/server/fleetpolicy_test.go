@@ -165,8 +165,9 @@ func TestOwnSocketOfAFleetGivesNoRights(t *testing.T) {
 	other := daemonOf(t, store, "")
 	other.create(servertest.Spec("a"))
 	closing := func(g *guarded) error {
-		_, err := g.Owner.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: "a",
-			Writer: servertest.Writer(), Sequence: 1})
+		_, err := g.Owner.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
+			Lane: &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		})
 		return err
 	}
 	backup := func(g *guarded) error {

@@ -24,22 +24,32 @@ func TestReservationsOfTheDead(t *testing.T) {
 	owner, ctx := s.Owner(t), servertest.Context(t)
 	s.Create(servertest.Filter("d", servertest.Basic(1)))
 	for range 3 {
-		if _, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1,
+		if _, err := s.Client.Reserve(ctx, &pb.ReserveRequest{
+			Lane: &pb.Lane{Ledger: "d", Writer: servertest.Writer(), Sequence: 1},
 			Reserve: &pb.Reserve{Events: []*pb.Event{servertest.Pure(0.1, 3)},
-				LifetimeSeconds: 31622400}}); err != nil {
+				LifetimeSeconds: 31622400},
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Client.Commit(ctx, &pb.CommitRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1,
-		Commit: &pb.Commit{Reservation: 1, Events: []*pb.Event{servertest.Pure(0.1, 1)}}}); err != nil {
+	if _, err := s.Client.Commit(ctx, &pb.CommitRequest{
+		Lane:   &pb.Lane{Ledger: "d", Writer: servertest.Writer(), Sequence: 1},
+		Commit: &pb.Commit{Reservation: 1, Events: []*pb.Event{servertest.Pure(0.1, 1)}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	expire := func(c api.Client, e *pb.Expire) error {
-		_, err := c.Expire(ctx, &pb.ExpireRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1, Expire: e})
+		_, err := c.Expire(ctx, &pb.ExpireRequest{
+			Lane:   &pb.Lane{Ledger: "d", Writer: servertest.Writer(), Sequence: 1},
+			Expire: e,
+		})
 		return err
 	}
 	free := func(c api.Client, f *pb.Free) error {
-		_, err := c.Free(ctx, &pb.FreeRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1, Free: f})
+		_, err := c.Free(ctx, &pb.FreeRequest{
+			Lane: &pb.Lane{Ledger: "d", Writer: servertest.Writer(), Sequence: 1},
+			Free: f,
+		})
 		return err
 	}
 	dead := func(position uint64) *pb.Free {
@@ -70,15 +80,17 @@ func TestReservationsOfTheDead(t *testing.T) {
 	}
 	wantAmount(t, s.Ledger("d"), 0.1, 0.8, 0.1)
 	if _, err := owner.Release(ctx,
-		&pb.ReleaseRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1,
-			Release: &pb.Release{Reservation: 1}}); err == nil {
+		&pb.ReleaseRequest{
+			Lane:    &pb.Lane{Ledger: "d", Writer: servertest.Writer(), Sequence: 1},
+			Release: &pb.Release{Reservation: 1},
+		}); err == nil {
 		t.Error("somebody else's reservation was released without a word")
 	} else {
 		wantError(t, err, codes.FailedPrecondition, "or on the daemon's own socket to let it expire now, or to free it",
 			"reservation: 1 is of unverified:", ", and you are uid:",
 			"release --nothing-released, each with --server unix:"+socket)
 	}
-	request := &pb.FreeRequest{Ledger: "d", Writer: "request/free-1", Sequence: 1, Free: dead(1)}
+	request := &pb.FreeRequest{Lane: &pb.Lane{Ledger: "d", Writer: "request/free-1", Sequence: 1}, Free: dead(1)}
 	first, err := owner.Free(ctx, request)
 	if err != nil {
 		t.Fatal(err)
@@ -142,22 +154,28 @@ func TestFreeingInFamilies(t *testing.T) {
 	child := servertest.Filter("child", servertest.Basic(1))
 	child.Parent = "parent"
 	s.Create(child)
-	if _, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: "child", Writer: servertest.Writer(), Sequence: 1,
-		Reserve: &pb.Reserve{Events: []*pb.Event{servertest.Pure(0.1, 3)}, LifetimeSeconds: 60}}); err != nil {
+	if _, err := s.Client.Reserve(ctx, &pb.ReserveRequest{
+		Lane:    &pb.Lane{Ledger: "child", Writer: servertest.Writer(), Sequence: 1},
+		Reserve: &pb.Reserve{Events: []*pb.Event{servertest.Pure(0.1, 3)}, LifetimeSeconds: 60},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	free := func(name string) error {
 		_, err := owner.Free(ctx,
-			&pb.FreeRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
-				Free: &pb.Free{Reservation: 1, NothingReleased: true, Reason: "r"}})
+			&pb.FreeRequest{
+				Lane: &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+				Free: &pb.Free{Reservation: 1, NothingReleased: true, Reason: "r"},
+			})
 		return err
 	}
 	wantError(t, free("parent"), codes.FailedPrecondition, "reservation: 1 is held by ledger child")
 	wantError(t, free("child"), codes.FailedPrecondition, "ledger: child has a parent", "expire now")
 	expire := func(name string) error {
 		_, err := owner.Expire(ctx,
-			&pb.ExpireRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
-				Expire: &pb.Expire{Reservation: 1}})
+			&pb.ExpireRequest{
+				Lane:   &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+				Expire: &pb.Expire{Reservation: 1},
+			})
 		return err
 	}
 	wantError(t, expire("parent"), codes.FailedPrecondition, "reservation: 1 is held by ledger child")

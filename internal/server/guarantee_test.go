@@ -173,9 +173,12 @@ func TestQueryBecomesDescriptive(t *testing.T) {
 	s.Create(servertest.Plan("p", gaussians(4)...))
 	s.Report("p", servertest.Writer(), 1, &pb.Charge{Events: gaussians(4)})
 	_, err := owner.Raise(servertest.Context(t),
-		&pb.RaiseRequest{Ledger: "p", Writer: servertest.Writer(), Sequence: 1, Raise: &pb.Raise{
-			Plan:   &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: gaussians(400)},
-			Reason: "looks | promising"}})
+		&pb.RaiseRequest{
+			Lane: &pb.Lane{Ledger: "p", Writer: servertest.Writer(), Sequence: 1},
+			Raise: &pb.Raise{
+				Plan:   &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: gaussians(400)},
+				Reason: "looks | promising"},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +190,10 @@ func TestQueryBecomesDescriptive(t *testing.T) {
 	}
 	// What is reserved may have been used: it counts, though it is not yet charged.
 	held, err := s.Client.Reserve(servertest.Context(t),
-		&pb.ReserveRequest{Ledger: "p", Writer: servertest.Writer(), Sequence: 1,
-			Reserve: &pb.Reserve{Events: gaussians(12), LifetimeSeconds: 3600}})
+		&pb.ReserveRequest{
+			Lane:    &pb.Lane{Ledger: "p", Writer: servertest.Writer(), Sequence: 1},
+			Reserve: &pb.Reserve{Events: gaussians(12), LifetimeSeconds: 3600},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,10 @@ func proposed(t *testing.T) (o *officers, raise, other uint64) {
 func TestProposalOfARemovedOfficer(t *testing.T) {
 	t.Parallel()
 	o, raise, other := proposed(t)
-	approve := &pb.ApproveRequest{Ledger: "a", Writer: servertest.Writer(), Sequence: 1, Proposal: raise}
+	approve := &pb.ApproveRequest{
+		Lane:    &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Approve: &pb.Approve{Proposal: raise},
+	}
 	if _, err := o.as("ben").Approve(servertest.Context(t), approve); err != nil {
 		t.Fatal(err)
 	}

@@ -66,8 +66,10 @@ func TestLargeReservations(t *testing.T) {
 	s.Create(servertest.Filter("large", budget))
 	ctx := servertest.Context(t)
 	reserve := func(writer string, i int) error {
-		_, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: "large", Writer: writer, Sequence: 1,
-			Reserve: &pb.Reserve{Events: matrices(i, 1), LifetimeSeconds: 3600}})
+		_, err := s.Client.Reserve(ctx, &pb.ReserveRequest{
+			Lane:    &pb.Lane{Ledger: "large", Writer: writer, Sequence: 1},
+			Reserve: &pb.Reserve{Events: matrices(i, 1), LifetimeSeconds: 3600},
+		})
 		return err
 	}
 	taken := 0
@@ -200,7 +202,10 @@ func TestLargeRefusal(t *testing.T) {
 		events = append(events, another)
 	}
 	_, err := s.Client.Report(servertest.Context(t),
-		&pb.ReportRequest{Ledger: "plan", Writer: servertest.Writer(), Sequence: 1, Charge: &pb.Charge{Events: events}})
+		&pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: "plan", Writer: servertest.Writer(), Sequence: 1},
+			Charge: &pb.Charge{Events: events},
+		})
 	wantError(t, err, codes.ResourceExhausted, "budget exceeded")
 	refused := status.Convert(err)
 	if n := len(refused.Message()) + proto.Size(refused.Proto())*4/3; n > 8<<10 || len(refused.Details()) != 1 {

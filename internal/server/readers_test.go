@@ -35,8 +35,10 @@ func largeEntries(t *testing.T, s *servertest.Server, name string) {
 				for k := range 16 {
 					c.Labels[fmt.Sprintf("k%d", k)] = strings.Repeat("x", 256)
 				}
-				_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: name, Writer: w,
-					Sequence: i + 1, Charge: c})
+				_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{
+					Lane:   &pb.Lane{Ledger: name, Writer: w, Sequence: i + 1},
+					Charge: c,
+				})
 				if err != nil {
 					t.Error(err)
 				}

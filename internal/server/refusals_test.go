@@ -52,14 +52,20 @@ func TestRefusals(t *testing.T) {
 		}
 		said = append(said, status.Convert(err).Message())
 	}
-	_, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: "small", Writer: w, Sequence: 2,
-		Charge: pureCharge(0.5, 4)})
+	_, err := s.Client.Report(ctx, &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "small", Writer: w, Sequence: 2},
+		Charge: pureCharge(0.5, 4),
+	})
 	refused(err, codes.ResourceExhausted)
-	_, err = s.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: "small", Writer: w, Sequence: 2,
-		Reserve: &pb.Reserve{Events: pureCharge(0.5, 5).Events, LifetimeSeconds: 60}})
+	_, err = s.Client.Reserve(ctx, &pb.ReserveRequest{
+		Lane:    &pb.Lane{Ledger: "small", Writer: w, Sequence: 2},
+		Reserve: &pb.Reserve{Events: pureCharge(0.5, 5).Events, LifetimeSeconds: 60},
+	})
 	refused(err, codes.ResourceExhausted)
-	_, err = s.Client.Commit(ctx, &pb.CommitRequest{Ledger: "small", Writer: w, Sequence: 2,
-		Commit: &pb.Commit{Reservation: 77, Events: pureCharge(0.5, 1).Events}})
+	_, err = s.Client.Commit(ctx, &pb.CommitRequest{
+		Lane:   &pb.Lane{Ledger: "small", Writer: w, Sequence: 2},
+		Commit: &pb.Commit{Reservation: 77, Events: pureCharge(0.5, 1).Events},
+	})
 	refused(err, codes.FailedPrecondition)
 	stream := s.Stream("small", servertest.Writer())
 	stream.Charge(1, pureCharge(0.25, 16))
@@ -70,20 +76,28 @@ func TestRefusals(t *testing.T) {
 	said = append(said, rejected.GetDetail())
 
 	// None of these is a refusal by the ledger.
-	if _, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: "small", Writer: w, Sequence: 2, CheckOnly: true,
-		Charge: pureCharge(0.5, 9)}); status.Code(err) != codes.ResourceExhausted {
+	if _, err := s.Client.Report(ctx, &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "small", Writer: w, Sequence: 2, CheckOnly: true},
+		Charge: pureCharge(0.5, 9),
+	}); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a check: %v", err)
 	}
-	if _, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: "small", Writer: w, Sequence: 9,
-		Charge: pureCharge(0.5, 1)}); status.Code(err) != codes.FailedPrecondition {
+	if _, err := s.Client.Report(ctx, &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "small", Writer: w, Sequence: 9},
+		Charge: pureCharge(0.5, 1),
+	}); status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("a gap: %v", err)
 	}
-	if _, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: "small", Writer: w, Sequence: 2,
-		Charge: &pb.Charge{}}); status.Code(err) != codes.InvalidArgument {
+	if _, err := s.Client.Report(ctx, &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "small", Writer: w, Sequence: 2},
+		Charge: &pb.Charge{},
+	}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("no events: %v", err)
 	}
-	if _, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: "nowhere", Writer: w, Sequence: 1,
-		Charge: pureCharge(0.5, 1)}); status.Code(err) != codes.NotFound {
+	if _, err := s.Client.Report(ctx, &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "nowhere", Writer: w, Sequence: 1},
+		Charge: pureCharge(0.5, 1),
+	}); status.Code(err) != codes.NotFound {
 		t.Errorf("no such ledger: %v", err)
 	}
 	stream.Charge(1, &pb.Charge{})
@@ -114,8 +128,9 @@ func TestRefusals(t *testing.T) {
 	}
 
 	// Of a set only the ledgers that refused remember it.
-	if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{Name: "closed", Writer: servertest.Writer(),
-		Sequence: 1}); err != nil {
+	if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
+		Lane: &pb.Lane{Ledger: "closed", Writer: servertest.Writer(), Sequence: 1},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Client.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,

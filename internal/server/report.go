@@ -16,14 +16,17 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// register registers the services with a handler of Report that leaves its request encoded. Most requests are then read
-// without being decoded in full.
+// register registers the services. All writes have one handler, except for Report, whose request is left encoded: most
+// reports are read without being decoded in full.
 func register(at grpc.ServiceRegistrar, s *service) {
 	for _, d := range api.Descriptions() {
 		d.Methods = slices.Clone(d.Methods)
-		for i, m := range d.Methods {
-			if m.MethodName == "Report" {
+		for i := range d.Methods {
+			m := api.Method(d.Methods[i].MethodName)
+			if m.Name() == "Report" {
 				d.Methods[i].Handler = handleReport
+			} else if api.Writes(m) {
+				d.Methods[i].Handler = s.unaryWrite(m)
 			}
 		}
 		at.RegisterService(&d, s)
@@ -76,9 +79,9 @@ func (s *service) report(ctx context.Context, in any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.Report(ctx, m)
+		return s.act(ctx, m.GetLane(), true, "charge", m.GetCharge())
 	}
-	return s.charge(ctx, &r, func(adj mechanism.Adjacency) (ledger.Action, error) {
+	return s.write(ctx, &r.Lane, true, func(adj mechanism.Adjacency) (ledger.Action, error) {
 		if c, ok := s.charges[adj].OfReport(&r); ok {
 			return c, nil
 		}
@@ -98,36 +101,4 @@ func decodeReport(b []byte) (*pb.ReportRequest, error) {
 		return nil, status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
 	}
 	return m, checkRequest(m)
-}
-
-// Report implements the API.
-func (s *service) Report(ctx context.Context, req *pb.ReportRequest) (*pb.ReportResponse, error) {
-	return s.charge(ctx, req, func(adj mechanism.Adjacency) (ledger.Action, error) {
-		return wire.To[ledger.Charge]("charge", adj, req.GetCharge())
-	})
-}
-
-// reporting is a ReportRequest, decoded or not.
-type reporting interface {
-	laned
-	GetCheckOnly() bool
-}
-
-func (s *service) charge(ctx context.Context, req reporting,
-	charge func(mechanism.Adjacency) (ledger.Action, error)) (*pb.ReportResponse, error) {
-	// not write: a call's stack is new, and to grow it costs more than all this
-	result, err := s.decide(ctx, req, req.GetCheckOnly(), charge)
-	s.metrics.write(!req.GetCheckOnly(), result.Replayed, err)
-	if err != nil {
-		if !req.GetCheckOnly() {
-			s.remember(ctx, req, err)
-		}
-		return nil, err
-	}
-	checked := req.GetCheckOnly() && !result.Replayed
-	answer := &pb.ReportResponse{Replayed: result.Replayed, CheckOnly: checked}
-	if !checked {
-		answer.Receipt = wire.FromReceipt(result.Receipt)
-	}
-	return answer, nil
 }

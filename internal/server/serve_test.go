@@ -68,11 +68,11 @@ func TestHTTP(t *testing.T) {
 	s.Report("measured", w, 1, one)
 	ctx := servertest.Context(t)
 	if _, err := s.Client.Report(ctx,
-		&pb.ReportRequest{Ledger: "measured", Writer: w, Sequence: 2, Charge: one, CheckOnly: true}); err != nil {
+		&pb.ReportRequest{Lane: &pb.Lane{Ledger: "measured", Writer: w, Sequence: 2, CheckOnly: true}, Charge: one}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Client.Report(ctx,
-		&pb.ReportRequest{Ledger: "measured", Writer: w, Sequence: 9, Charge: one}); err == nil {
+		&pb.ReportRequest{Lane: &pb.Lane{Ledger: "measured", Writer: w, Sequence: 9}, Charge: one}); err == nil {
 		t.Fatal("a gap was taken")
 	}
 	stream := s.Stream("measured", w)

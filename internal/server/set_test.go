@@ -346,8 +346,10 @@ func TestQuerySetAssumesWhatItsLedgersDo(t *testing.T) {
 		s.NewLedger(name)
 		s.Report(name, servertest.Writer(), 1, servertest.Gaussian(20, 2))
 	}
-	if _, err := s.owner.Refund(ctx, &pb.RefundRequest{Ledger: "days/2", Writer: servertest.Writer(), Sequence: 1,
-		Refund: &pb.Refund{Position: 1, NothingReleased: true, Reason: "it never ran"}}); err != nil {
+	if _, err := s.owner.Refund(ctx, &pb.RefundRequest{
+		Lane:   &pb.Lane{Ledger: "days/2", Writer: servertest.Writer(), Sequence: 1},
+		Refund: &pb.Refund{Position: 1, NothingReleased: true, Reason: "it never ran"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Client.QueryPrivacySet(ctx, setAtDelta(1e-6, "days/1", "days/2"))

@@ -234,11 +234,13 @@ func TestWhoReadsJournals(t *testing.T) {
 		t.Errorf("%v", page)
 	}
 	for _, who := range []string{"all", "chief"} { // nobody writes there
-		if _, err := g.Client.Report(as(t, who), &pb.ReportRequest{Ledger: journal, Writer: servertest.Writer(),
-			Sequence: 1, Charge: &pb.Charge{Events: tenths(1)}}); err == nil {
+		if _, err := g.Client.Report(as(t, who), &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: journal, Writer: servertest.Writer(), Sequence: 1},
+			Charge: &pb.Charge{Events: tenths(1)},
+		}); err == nil {
 			t.Errorf("%s charges a journal", who)
 		}
-		if _, err := g.Client.CloseLedger(as(t, who), &pb.CloseLedgerRequest{Name: journal}); err == nil {
+		if _, err := g.Client.CloseLedger(as(t, who), &pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: journal}}); err == nil {
 			t.Errorf("%s closes a journal", who)
 		}
 	}

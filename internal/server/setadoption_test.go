@@ -77,8 +77,9 @@ func TestAdoptionOfWhatWasChargedInEach(t *testing.T) {
 			if err := s.together(c.contribution, c.reserve, c.names...); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: "shut",
-				Writer: servertest.Writer(), Sequence: 1}); err != nil {
+			if _, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
+				Lane: &pb.Lane{Ledger: "shut", Writer: servertest.Writer(), Sequence: 1},
+			}); err != nil {
 				t.Fatal(err)
 			}
 			_, err := s.register(spec)

@@ -64,8 +64,9 @@ func TestRangeGrewBeforeTheRetry(t *testing.T) {
 	other.Adjacency = pb.Workload_REPLACE_ONE
 	s.Create(other)
 	again("a ledger of another adjacency")
-	if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{Name: names[1], Writer: "request/close",
-		Sequence: 1}); err != nil {
+	if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
+		Lane: &pb.Lane{Ledger: names[1], Writer: "request/close", Sequence: 1},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	again("a closed day")

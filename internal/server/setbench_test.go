@@ -168,8 +168,10 @@ func BenchmarkBesideAThousand(b *testing.B) {
 			b.ResetTimer()
 			for what, at := range map[string]int{"member": 0, "other": 1000} {
 				measure(what, func(i uint64) error {
-					_, err := s.Client.Report(b.Context(), &pb.ReportRequest{Ledger: names[at], Writer: w, Sequence: i,
-						Charge: charge})
+					_, err := s.Client.Report(b.Context(), &pb.ReportRequest{
+						Lane:   &pb.Lane{Ledger: names[at], Writer: w, Sequence: i},
+						Charge: charge,
+					})
 					return err
 				})
 				w := servertest.Writer()
@@ -195,8 +197,10 @@ func BenchmarkQueryOfAThousandLedgers(b *testing.B) {
 		scale := 20 + float64(i)/100
 		charge := &pb.Charge{Events: []*pb.Event{{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{
 			Gaussian: &pb.Gaussian{NoiseMultiplier: &scale}}}}}}
-		if _, err := s.Client.Report(b.Context(), &pb.ReportRequest{Ledger: name, Writer: servertest.Writer(),
-			Sequence: 1, Charge: charge}); err != nil {
+		if _, err := s.Client.Report(b.Context(), &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+			Charge: charge,
+		}); err != nil {
 			b.Fatal(err)
 		}
 	}

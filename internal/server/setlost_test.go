@@ -55,8 +55,10 @@ func TestLostInEach(t *testing.T) {
 				before = inAll()
 			})
 			reconcile := func(name string, lost *pb.Reconcile) error {
-				_, err := s.owner.Reconcile(servertest.Context(t), &pb.ReconcileRequest{Ledger: name,
-					Writer: servertest.Writer(), Sequence: 1, Reconcile: lost})
+				_, err := s.owner.Reconcile(servertest.Context(t), &pb.ReconcileRequest{
+					Lane:      &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+					Reconcile: lost,
+				})
 				return err
 			}
 			for _, l := range append([]string{"filter/c"}, append(names, filters...)...) {

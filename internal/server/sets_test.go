@@ -79,8 +79,10 @@ func TestJournalsAreTheDaemonsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Client.Report(ctx, &pb.ReportRequest{Ledger: made.GetReceipt().GetJournal(), Writer: "request/y",
-		Sequence: 1, Charge: &pb.Charge{Events: tenths(1)}})
+	_, err = s.Client.Report(ctx, &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: made.GetReceipt().GetJournal(), Writer: "request/y", Sequence: 1},
+		Charge: &pb.Charge{Events: tenths(1)},
+	})
 	if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "one of the daemon's own ledgers") {
 		t.Errorf("%v", err)
 	}
@@ -208,12 +210,15 @@ func TestBadSets(t *testing.T) {
 	}
 	for i := range 16 {
 		journal := fmt.Sprintf("system:sets/%x", i)
-		if _, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: journal, Writer: "request/first", Sequence: 1,
-			Charge: &pb.Charge{Events: tenths(1)}}); err == nil {
+		if _, err := s.Client.Report(ctx, &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: journal, Writer: "request/first", Sequence: 1},
+			Charge: &pb.Charge{Events: tenths(1)},
+		}); err == nil {
 			t.Errorf("%s takes a charge", journal)
 		}
-		if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{Name: journal, Writer: "request/close",
-			Sequence: 1}); err == nil {
+		if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
+			Lane: &pb.Lane{Ledger: journal, Writer: "request/close", Sequence: 1},
+		}); err == nil {
 			t.Errorf("%s is closed", journal)
 		}
 		if _, err := s.Client.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: &pb.LedgerSpec{Name: journal,
@@ -221,8 +226,10 @@ func TestBadSets(t *testing.T) {
 			t.Errorf("%s is created", journal)
 		}
 	}
-	if _, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: names[0], Writer: "set", Sequence: 1,
-		Charge: &pb.Charge{Events: tenths(1)}}); status.Code(err) != codes.InvalidArgument {
+	if _, err := s.Client.Report(ctx, &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: names[0], Writer: "set", Sequence: 1},
+		Charge: &pb.Charge{Events: tenths(1)},
+	}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a user's lane is set: %v", err)
 	}
 }
@@ -272,8 +279,10 @@ func TestWhatIsLeftOfEachLedger(t *testing.T) {
 	if _, err := s.Client.ReportSet(ctx, reportSet("y", 3, &pb.LedgerSet{Ledgers: []string{"plan"}})); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: names[1], Writer: servertest.Writer(), Sequence: 1,
-		Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 60}}); err != nil {
+	if _, err := s.Client.Reserve(ctx, &pb.ReserveRequest{
+		Lane:    &pb.Lane{Ledger: names[1], Writer: servertest.Writer(), Sequence: 1},
+		Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 60},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	// By hand: 6 of 10 tenths, 1 of 10, all, 5 of 8 applications, and nothing for a ledger without budgets.
@@ -318,8 +327,10 @@ func TestSetIsOverInOneLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Client.Release(ctx, &pb.ReleaseRequest{Ledger: names[1], Writer: "request/l", Sequence: 1,
-		Release: &pb.Release{Reservation: held.GetReceipt().GetMembers()[1].GetPosition()}}); err != nil {
+	if _, err := s.Client.Release(ctx, &pb.ReleaseRequest{
+		Lane:    &pb.Lane{Ledger: names[1], Writer: "request/l", Sequence: 1},
+		Release: &pb.Release{Reservation: held.GetReceipt().GetMembers()[1].GetPosition()},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	of := &pb.SetReservation{Journal: held.GetReceipt().GetJournal(), Position: held.GetReceipt().GetPosition()}

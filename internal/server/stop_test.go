@@ -175,7 +175,7 @@ func chargeAfter(t *testing.T, client api.Client, stopping <-chan struct{}) (tak
 		default:
 		}
 		_, err := client.Report(t.Context(),
-			&pb.ReportRequest{Ledger: "stopping", Writer: w, Sequence: sequence, Charge: one})
+			&pb.ReportRequest{Lane: &pb.Lane{Ledger: "stopping", Writer: w, Sequence: sequence}, Charge: one})
 		switch {
 		case err == nil && late:
 			taken++

@@ -292,26 +292,24 @@ func (c *charges) charge(body []byte) (ledger.Action, ledger.Digest, bool) {
 // content is a message's number in the lane and what makes its action; nil for other
 // messages.
 func (r *reports) content(m *pb.ReportStreamRequest) (uint64, func() (ledger.Action, error)) {
+	var sequence uint64
+	var action proto.Message
 	switch k := m.GetMessage().(type) {
 	case *pb.ReportStreamRequest_Charge:
-		return k.Charge.GetSequence(), func() (ledger.Action, error) {
-			return wire.To[ledger.Charge]("charge", r.adjacency,
-				k.Charge.GetCharge())
-		}
+		sequence, action = k.Charge.GetSequence(), k.Charge.GetCharge()
 	case *pb.ReportStreamRequest_Reserve:
-		return k.Reserve.GetSequence(), func() (ledger.Action, error) {
-			return toReserve(r.stream.Context(), r.adjacency, k.Reserve.GetReserve())
-		}
+		sequence, action = k.Reserve.GetSequence(), k.Reserve.GetReserve()
 	case *pb.ReportStreamRequest_Commit:
-		return k.Commit.GetSequence(), func() (ledger.Action, error) {
-			return toCommit(r.stream.Context(), r.adjacency, k.Commit.GetCommit())
-		}
+		sequence, action = k.Commit.GetSequence(), k.Commit.GetCommit()
 	case *pb.ReportStreamRequest_Release:
-		return k.Release.GetSequence(), func() (ledger.Action, error) {
-			return toRelease(r.stream.Context(), k.Release.GetRelease())
-		}
+		sequence, action = k.Release.GetSequence(), k.Release.GetRelease()
+	default:
+		return 0, nil
 	}
-	return 0, nil
+	return sequence, func() (ledger.Action, error) {
+		v, err := wire.ToAction(kindOf(m), r.adjacency, action)
+		return held(v, passage(r.stream.Context()).Holder()), err
+	}
 }
 
 // valid checks a message. A valid one (at most 1,000 events and 16 labels) is far

@@ -131,11 +131,11 @@ func TestStreamDuplicates(t *testing.T) {
 	}
 	// Over a unary call, and after the ledger was closed.
 	if _, err := s.Client.CloseLedger(servertest.Context(t),
-		&pb.CloseLedgerRequest{Name: "twice", Writer: servertest.Writer(), Sequence: 1}); err != nil {
+		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "twice", Writer: servertest.Writer(), Sequence: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := s.Client.Report(servertest.Context(t),
-		&pb.ReportRequest{Ledger: "twice", Writer: w, Sequence: 1, Charge: one})
+		&pb.ReportRequest{Lane: &pb.Lane{Ledger: "twice", Writer: w, Sequence: 1}, Charge: one})
 	if err != nil || !answer.GetReplayed() || answer.GetReceipt().String() != first.String() {
 		t.Errorf("after closing: %v, %v; want the first receipt %v, replayed", answer, err, first)
 	}
@@ -249,7 +249,7 @@ func TestManyWriters(t *testing.T) {
 			if i%4 == 3 {
 				for j := uint64(1); j <= each; j++ {
 					answer, err := s.Client.Report(servertest.Context(t),
-						&pb.ReportRequest{Ledger: ledger, Writer: w, Sequence: j, Charge: one})
+						&pb.ReportRequest{Lane: &pb.Lane{Ledger: ledger, Writer: w, Sequence: j}, Charge: one})
 					if err != nil || answer.GetReplayed() || answer.GetReceipt().GetSequence() != j {
 						t.Errorf("report %d: %v, %v", j, answer, err)
 						return

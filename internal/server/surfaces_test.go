@@ -61,8 +61,10 @@ func TestSurfacesAgree(t *testing.T) {
 			s.Report(name, servertest.Writer(), 1, charge)
 		}
 		if name == "closed" {
-			_, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: name,
-				Writer: servertest.Writer(), Sequence: 1, Reason: "r"})
+			_, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
+				Lane:  &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+				Close: &pb.Close{Reason: "r"},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

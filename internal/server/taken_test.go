@@ -22,8 +22,8 @@ func TestSentAgainOverAnotherListener(t *testing.T) {
 	ctx := servertest.Context(t)
 	writer := servertest.Writer()
 	requests := []*pb.ReportRequest{
-		{Ledger: "twice", Writer: "request/nightly", Sequence: 1, Charge: charged(3)},
-		{Ledger: "twice", Writer: writer, Sequence: 1, Charge: charged(3)},
+		{Lane: &pb.Lane{Ledger: "twice", Writer: "request/nightly", Sequence: 1}, Charge: charged(3)},
+		{Lane: &pb.Lane{Ledger: "twice", Writer: writer, Sequence: 1}, Charge: charged(3)},
 	}
 	for _, r := range requests {
 		if _, err := s.Client.Report(ctx, r); err != nil {

@@ -298,8 +298,10 @@ func TestTokenCharges(t *testing.T) {
 	s.NewLedger("charges")
 	writer := servertest.Writer()
 	for n, name := range []string{"ann", "bob"} {
-		if _, err := s.Client.Report(s.context(t, s.issuer.Token(name, nil)), &pb.ReportRequest{Ledger: "charges",
-			Writer: writer, Sequence: 1, Charge: servertest.Gaussian(2, 1)}); err != nil {
+		if _, err := s.Client.Report(s.context(t, s.issuer.Token(name, nil)), &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: "charges", Writer: writer, Sequence: 1},
+			Charge: servertest.Gaussian(2, 1),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := s.Client.ListEntries(servertest.Context(t), &pb.ListEntriesRequest{Ledger: "charges"})

@@ -51,7 +51,10 @@ func TestReportAndCheck(t *testing.T) {
 	s.NewLedger("unary")
 	ctx := servertest.Context(t)
 	w := servertest.Writer()
-	check := &pb.ReportRequest{Ledger: "unary", Writer: w, Sequence: 1, Charge: one, CheckOnly: true}
+	check := &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "unary", Writer: w, Sequence: 1, CheckOnly: true},
+		Charge: one,
+	}
 	answer, err := s.Client.Report(ctx, check)
 	if err != nil || !answer.GetCheckOnly() || answer.GetReceipt() != nil || answer.GetReplayed() {
 		t.Errorf("check: %v, %v; want no receipt", answer, err)
@@ -91,7 +94,7 @@ func TestRequestKey(t *testing.T) {
 	}
 	ctx := metadata.AppendToOutgoingContext(servertest.Context(t), server.PrincipalKey, "bob")
 	answer, err := s.Client.Report(ctx,
-		&pb.ReportRequest{Ledger: "key", Writer: "request/job-7", Sequence: 1, Charge: one})
+		&pb.ReportRequest{Lane: &pb.Lane{Ledger: "key", Writer: "request/job-7", Sequence: 1}, Charge: one})
 	if err != nil || answer.GetReplayed() || answer.GetReceipt().GetPosition() != 2 {
 		t.Errorf("another principal: %v, %v; want a charge of its own", answer, err)
 	}
@@ -108,7 +111,10 @@ func TestCloseLedger(t *testing.T) {
 	s.NewLedger("end")
 	w := servertest.Writer()
 	charged := s.Report("end", w, 1, one)
-	closing := &pb.CloseLedgerRequest{Name: "end", Writer: w, Sequence: 2, Reason: "published"}
+	closing := &pb.CloseLedgerRequest{
+		Lane:  &pb.Lane{Ledger: "end", Writer: w, Sequence: 2},
+		Close: &pb.Close{Reason: "published"},
+	}
 	first, err := s.Client.CloseLedger(servertest.Context(t), closing)
 	if err != nil || first.GetReplayed() || first.GetReceipt().GetPosition() != 2 {
 		t.Fatalf("close: %v, %v", first, err)
@@ -117,7 +123,9 @@ func TestCloseLedger(t *testing.T) {
 	if err != nil || !again.GetReplayed() || !proto.Equal(again.GetReceipt(), first.GetReceipt()) {
 		t.Errorf("again: %v, %v; want the first receipt, replayed", again, err)
 	}
-	_, err = s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: "end", Writer: w, Sequence: 3})
+	_, err = s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
+		Lane: &pb.Lane{Ledger: "end", Writer: w, Sequence: 3},
+	})
 	wantError(t, err, codes.FailedPrecondition, "end", "allowed: an open ledger")
 	if again := s.Report("end", w, 1, one); !proto.Equal(again, charged) {
 		t.Errorf("duplicate after closing: %v; want %v", again, charged)

@@ -90,7 +90,10 @@ func TestLastReceipt(t *testing.T) {
 				c.wants[i] = strings.TrimPrefix(want, "open.")
 			}
 			_, err = s.Client.Report(servertest.Context(t),
-				&pb.ReportRequest{Ledger: "a", Writer: w, Sequence: 301, Charge: one, LastReceipt: c.kept})
+				&pb.ReportRequest{
+					Lane:   &pb.Lane{Ledger: "a", Writer: w, Sequence: 301, LastReceipt: c.kept},
+					Charge: one,
+				})
 			wantError(t, err, c.code, c.wants...)
 		})
 	}

@@ -49,8 +49,9 @@ func pageWhileRead(t *testing.T, closed bool) {
 		s.Report("long", servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{servertest.Pure(0.1, 1)}})
 	}
 	if closed {
-		if _, err := s.Owner(t).CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: "long",
-			Writer: servertest.Writer(), Sequence: 1}); err != nil {
+		if _, err := s.Owner(t).CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
+			Lane: &pb.Lane{Ledger: "long", Writer: servertest.Writer(), Sequence: 1},
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -32,8 +32,10 @@ func TestViewersPage(t *testing.T) {
 		d.create(t, servertest.Filter(name, servertest.Basic(10)))
 		d.Report(name, servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{servertest.Pure(0.5, 1)},
 			Labels: map[string]string{"secret": "unlikely"}})
-		_, err := d.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: name, Writer: servertest.Writer(),
-			Sequence: 1, Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(50, 1)}}})
+		_, err := d.Client.Report(servertest.Context(t), &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+			Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(50, 1)}},
+		})
 		if err == nil {
 			t.Fatal("the budget holds 50")
 		}

@@ -20,8 +20,10 @@ import (
 func FuzzReport(f *testing.F) {
 	for _, m := range wiretest.EveryMechanism {
 		c := ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: wiretest.StepCharge.Labels}
-		b, err := proto.Marshal(&pb.ReportRequest{Ledger: "a/b", Writer: wiretest.UUID,
-			Sequence: 3, Charge: FromCharge(c)})
+		b, err := proto.Marshal(&pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: "a/b", Writer: wiretest.UUID, Sequence: 3},
+			Charge: FromCharge(c),
+		})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -35,11 +37,11 @@ func FuzzReport(f *testing.F) {
 		adj := mechanism.Adjacency(adjacency)
 		charge, err := To[ledger.Charge]("charge", adj, r.Charge)
 		if err == nil {
-			err = errors.Join(RejectUnknown(&r), CheckLedgerName("ledger", r.Ledger))
+			err = errors.Join(RejectUnknown(&r), CheckLedgerName("ledger", r.GetLane().GetLedger()))
 		}
-		w, bad := ToWriter(wiretest.Principal, r.Writer)
+		w, bad := ToWriter(wiretest.Principal, r.GetLane().GetWriter())
 		if bad == nil {
-			bad = CheckSequence(w, r.Sequence)
+			bad = CheckSequence(w, r.GetLane().GetSequence())
 		}
 		if err != nil || bad != nil {
 			for _, err := range []error{err, bad} {

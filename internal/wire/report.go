@@ -11,26 +11,31 @@ import (
 // Report is an encoded ReportRequest of which only the charge is still to be read,
 // by the ledger's Charges. Nothing is checked yet.
 type Report struct {
-	ledger, writer string
-	sequence       uint64
-	checkOnly      bool
-	charge         []byte // lies in the message
+	Lane   Lane
+	charge []byte // lies in the message
 }
 
-// GetLedger and the getters below behave like those of pb.ReportRequest.
-func (r *Report) GetLedger() string { return r.ledger }
+// Lane is a pb.Lane without a receipt.
+type Lane struct {
+	Ledger, Writer string
+	Sequence       uint64
+	CheckOnly      bool
+}
+
+// GetLedger and the getters below behave like those of pb.Lane.
+func (l *Lane) GetLedger() string { return l.Ledger }
 
 // GetWriter returns the writer's name.
-func (r *Report) GetWriter() string { return r.writer }
+func (l *Lane) GetWriter() string { return l.Writer }
 
 // GetSequence returns the sequence number in the lane.
-func (r *Report) GetSequence() uint64 { return r.sequence }
+func (l *Lane) GetSequence() uint64 { return l.Sequence }
 
-// GetCheckOnly reports whether the charge is only to be checked and nothing written.
-func (r *Report) GetCheckOnly() bool { return r.checkOnly }
+// GetCheckOnly reports whether the action is only to be checked and nothing written.
+func (l *Lane) GetCheckOnly() bool { return l.CheckOnly }
 
 // GetLastReceipt returns nil, because a report that carries a receipt is decoded in full.
-func (r *Report) GetLastReceipt() *pb.Receipt { return nil }
+func (l *Lane) GetLastReceipt() *pb.Receipt { return nil }
 
 // ReadReport reads an encoded ReportRequest whose fields are in ascending order, as encoders write them,
 // and which has none of the rarer forms that protobuf allows. For every other message, and for one that
@@ -39,25 +44,29 @@ func ReadReport(b []byte) (r Report, ok bool) {
 	if len(b) > MaxRequestBytes {
 		return r, false
 	}
-	name, b, ok := field(b, 1) // ReportRequest.ledger
+	lane, b, ok := field(b, 1) // ReportRequest.lane
 	if !ok {
 		return r, false
 	}
-	writer, b, ok := field(b, 2) // ReportRequest.writer
+	if r.charge, b, ok = field(b, 2); !ok || len(b) > 0 { // ReportRequest.charge
+		return r, false
+	}
+	name, lane, ok := field(lane, 1) // Lane.ledger
+	if !ok {
+		return r, false
+	}
+	writer, lane, ok := field(lane, 2) // Lane.writer
 	if !ok || !utf8.Valid(name) || !utf8.Valid(writer) {
 		return r, false
 	}
-	r.ledger, r.writer = string(name), string(writer)
-	if r.sequence, b, ok = number(b, 3); !ok { // ReportRequest.sequence
+	r.Lane.Ledger, r.Lane.Writer = string(name), string(writer)
+	if r.Lane.Sequence, lane, ok = number(lane, 3); !ok { // Lane.sequence
 		return r, false
 	}
-	if r.charge, b, ok = field(b, 4); !ok { // ReportRequest.charge
-		return r, false
+	if check, rest, ok := number(lane, 5); ok && check == 1 { // Lane.check_only
+		r.Lane.CheckOnly, lane = true, rest
 	}
-	if check, rest, ok := number(b, 5); ok && check == 1 { // ReportRequest.check_only
-		r.checkOnly, b = true, rest
-	}
-	return r, len(b) == 0
+	return r, len(lane) == 0
 }
 
 // number splits off a field of a number, if b begins with one of this number.

@@ -30,9 +30,9 @@ func same(b []byte, adj mechanism.Adjacency, r *Report, got ledger.Charge) bool 
 		return false
 	}
 	want, err := To[ledger.Charge]("charge", adj, m.GetCharge())
-	return err == nil && reflect.DeepEqual(got, want) && r.GetLedger() == m.GetLedger() &&
-		r.GetWriter() == m.GetWriter() &&
-		r.GetSequence() == m.GetSequence() && r.GetCheckOnly() == m.GetCheckOnly()
+	return err == nil && reflect.DeepEqual(got, want) && r.Lane.Ledger == m.GetLane().GetLedger() &&
+		r.Lane.Writer == m.GetLane().GetWriter() &&
+		r.Lane.Sequence == m.GetLane().GetSequence() && r.Lane.CheckOnly == m.GetLane().GetCheckOnly()
 }
 
 // Every valid report is read without decoding it in full, the second time too.
@@ -44,10 +44,10 @@ func TestReadReport(t *testing.T) {
 		if !ok {
 			charge = wiretest.StepCharge
 		}
-		b, err := proto.Marshal(&pb.ReportRequest{Ledger: rapid.StringN(1, 300, -1).Draw(t, "ledger"),
-			Writer:   rapid.StringN(1, 50, -1).Draw(t, "writer"),
-			Sequence: rapid.Uint64Min(1).Draw(t, "sequence"), CheckOnly: rapid.Bool().Draw(t, "check"),
-			Charge: FromCharge(charge)})
+		b, err := proto.Marshal(&pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: rapid.StringN(1, 300, -1).Draw(t, "ledger"), Writer: rapid.StringN(1, 50, -1).Draw(t, "writer"), Sequence: rapid.Uint64Min(1).Draw(t, "sequence"), CheckOnly: rapid.Bool().Draw(t, "check")},
+			Charge: FromCharge(charge),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,10 @@ func TestReadReport(t *testing.T) {
 }
 
 func TestReadReportLeavesWhatIsUnusual(t *testing.T) {
-	usual := &pb.ReportRequest{Ledger: "a", Writer: "w", Sequence: 1, Charge: FromCharge(wiretest.StepCharge)}
+	usual := &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "a", Writer: "w", Sequence: 1},
+		Charge: FromCharge(wiretest.StepCharge),
+	}
 	for name, change := range map[string]func(b []byte) []byte{
 		"unknown field": func(b []byte) []byte { return append(b, 0x78, 1) },
 		"twice":         func(b []byte) []byte { return append(b, b...) },
@@ -88,9 +91,11 @@ func TestReadReportLeavesWhatIsUnusual(t *testing.T) {
 // Whatever the bytes: what is read is what decoding in full makes of them.
 func FuzzReadReport(f *testing.F) {
 	for _, m := range wiretest.EveryMechanism {
-		b, err := proto.Marshal(&pb.ReportRequest{Ledger: "a/b", Writer: "request/x", Sequence: 300, CheckOnly: true,
+		b, err := proto.Marshal(&pb.ReportRequest{
+			Lane: &pb.Lane{Ledger: "a/b", Writer: "request/x", Sequence: 300, CheckOnly: true},
 			Charge: FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}},
-				Labels: wiretest.StepCharge.Labels})})
+				Labels: wiretest.StepCharge.Labels}),
+		})
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -18,7 +18,10 @@ import (
 func RejectUnknown(m proto.Message) error {
 	switch m := m.(type) {
 	case *pb.ReportRequest:
-		return Known("request", m)
+		if err := Known("request", m); err != nil {
+			return err
+		}
+		return RejectUnknown(m.GetLane())
 	case *pb.ReportStreamRequest:
 		if err := Known("request", m); err != nil {
 			return err

@@ -107,7 +107,10 @@ func TestUnknownFieldDeepInside(t *testing.T) {
 }
 
 func BenchmarkRejectUnknown(b *testing.B) {
-	r := &pb.ReportRequest{Ledger: "a", Writer: wiretest.UUID, Sequence: 1, Charge: FromCharge(wiretest.StepCharge)}
+	r := &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: "a", Writer: wiretest.UUID, Sequence: 1},
+		Charge: FromCharge(wiretest.StepCharge),
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := RejectUnknown(r); err != nil {

@@ -3348,6 +3348,52 @@ func (x *AccessPolicy) GetText() []byte {
 	return nil
 }
 
+// Approve does what another person has proposed. In entries it is the action itself, with an Approval.
+type Approve struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The position of the entry that proposed it.
+	Proposal      uint64 `protobuf:"varint,1,opt,name=proposal,proto3" json:"proposal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Approve) Reset() {
+	*x = Approve{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Approve) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Approve) ProtoMessage() {}
+
+func (x *Approve) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Approve.ProtoReflect.Descriptor instead.
+func (*Approve) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *Approve) GetProposal() uint64 {
+	if x != nil {
+		return x.Proposal
+	}
+	return 0
+}
+
 // Withdraw takes back a proposal.
 type Withdraw struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3361,7 +3407,7 @@ type Withdraw struct {
 
 func (x *Withdraw) Reset() {
 	*x = Withdraw{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3373,7 +3419,7 @@ func (x *Withdraw) String() string {
 func (*Withdraw) ProtoMessage() {}
 
 func (x *Withdraw) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3386,7 +3432,7 @@ func (x *Withdraw) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Withdraw.ProtoReflect.Descriptor instead.
 func (*Withdraw) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{32}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Withdraw) GetProposal() uint64 {
@@ -3417,7 +3463,7 @@ type Acknowledge struct {
 
 func (x *Acknowledge) Reset() {
 	*x = Acknowledge{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3429,7 +3475,7 @@ func (x *Acknowledge) String() string {
 func (*Acknowledge) ProtoMessage() {}
 
 func (x *Acknowledge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3442,7 +3488,7 @@ func (x *Acknowledge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Acknowledge.ProtoReflect.Descriptor instead.
 func (*Acknowledge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{33}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Acknowledge) GetWarning() string {
@@ -3481,7 +3527,7 @@ type Adopt struct {
 
 func (x *Adopt) Reset() {
 	*x = Adopt{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3493,7 +3539,7 @@ func (x *Adopt) String() string {
 func (*Adopt) ProtoMessage() {}
 
 func (x *Adopt) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3506,7 +3552,7 @@ func (x *Adopt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adopt.ProtoReflect.Descriptor instead.
 func (*Adopt) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{34}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Adopt) GetDataset() string {
@@ -3576,7 +3622,7 @@ type AmendDataset struct {
 
 func (x *AmendDataset) Reset() {
 	*x = AmendDataset{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3588,7 +3634,7 @@ func (x *AmendDataset) String() string {
 func (*AmendDataset) ProtoMessage() {}
 
 func (x *AmendDataset) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3601,7 +3647,7 @@ func (x *AmendDataset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDataset.ProtoReflect.Descriptor instead.
 func (*AmendDataset) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AmendDataset) GetTitle() string {
@@ -3696,7 +3742,7 @@ type DatasetCaps struct {
 
 func (x *DatasetCaps) Reset() {
 	*x = DatasetCaps{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[36]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3708,7 +3754,7 @@ func (x *DatasetCaps) String() string {
 func (*DatasetCaps) ProtoMessage() {}
 
 func (x *DatasetCaps) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[36]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3721,7 +3767,7 @@ func (x *DatasetCaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetCaps.ProtoReflect.Descriptor instead.
 func (*DatasetCaps) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{36}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DatasetCaps) GetCharge() float64 {
@@ -3751,7 +3797,7 @@ type DatasetReference struct {
 
 func (x *DatasetReference) Reset() {
 	*x = DatasetReference{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3763,7 +3809,7 @@ func (x *DatasetReference) String() string {
 func (*DatasetReference) ProtoMessage() {}
 
 func (x *DatasetReference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3776,7 +3822,7 @@ func (x *DatasetReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetReference.ProtoReflect.Descriptor instead.
 func (*DatasetReference) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{37}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DatasetReference) GetId() string {
@@ -3806,7 +3852,7 @@ type DatasetVersion struct {
 
 func (x *DatasetVersion) Reset() {
 	*x = DatasetVersion{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3818,7 +3864,7 @@ func (x *DatasetVersion) String() string {
 func (*DatasetVersion) ProtoMessage() {}
 
 func (x *DatasetVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3831,7 +3877,7 @@ func (x *DatasetVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetVersion.ProtoReflect.Descriptor instead.
 func (*DatasetVersion) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{38}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DatasetVersion) GetOf() *DatasetReference {
@@ -3860,7 +3906,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3872,7 +3918,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3885,7 +3931,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{39}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Close) GetReason() string {
@@ -3910,7 +3956,7 @@ type Together_Member struct {
 
 func (x *Together_Member) Reset() {
 	*x = Together_Member{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3922,7 +3968,7 @@ func (x *Together_Member) String() string {
 func (*Together_Member) ProtoMessage() {}
 
 func (x *Together_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4237,7 +4283,9 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\apropose\x18\x04 \x01(\v2\x16.accountant.v1.ProposeR\apropose\":\n" +
 	"\fAccessPolicy\x12\x16\n" +
 	"\x06sha256\x18\x01 \x01(\fR\x06sha256\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\fR\x04text\">\n" +
+	"\x04text\x18\x02 \x01(\fR\x04text\"%\n" +
+	"\aApprove\x12\x1a\n" +
+	"\bproposal\x18\x01 \x01(\x04R\bproposal\">\n" +
 	"\bWithdraw\x12\x1a\n" +
 	"\bproposal\x18\x01 \x01(\x04R\bproposal\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"?\n" +
@@ -4295,7 +4343,7 @@ func file_accountant_v1_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_accountant_v1_ledger_proto_goTypes = []any{
 	(LedgerSpec_Policy)(0),        // 0: accountant.v1.LedgerSpec.Policy
 	(Budget_Guard)(0),             // 1: accountant.v1.Budget.Guard
@@ -4332,53 +4380,54 @@ var file_accountant_v1_ledger_proto_goTypes = []any{
 	(*Propose)(nil),               // 32: accountant.v1.Propose
 	(*Proposal)(nil),              // 33: accountant.v1.Proposal
 	(*AccessPolicy)(nil),          // 34: accountant.v1.AccessPolicy
-	(*Withdraw)(nil),              // 35: accountant.v1.Withdraw
-	(*Acknowledge)(nil),           // 36: accountant.v1.Acknowledge
-	(*Adopt)(nil),                 // 37: accountant.v1.Adopt
-	(*AmendDataset)(nil),          // 38: accountant.v1.AmendDataset
-	(*DatasetCaps)(nil),           // 39: accountant.v1.DatasetCaps
-	(*DatasetReference)(nil),      // 40: accountant.v1.DatasetReference
-	(*DatasetVersion)(nil),        // 41: accountant.v1.DatasetVersion
-	(*Close)(nil),                 // 42: accountant.v1.Close
-	nil,                           // 43: accountant.v1.LedgerSpec.LabelsEntry
-	(*Together_Member)(nil),       // 44: accountant.v1.Together.Member
-	nil,                           // 45: accountant.v1.Charge.LabelsEntry
-	nil,                           // 46: accountant.v1.Reserve.LabelsEntry
-	nil,                           // 47: accountant.v1.Commit.LabelsEntry
-	nil,                           // 48: accountant.v1.AmendDataset.LabelsEntry
-	(Workload_Adjacency)(0),       // 49: accountant.v1.Workload.Adjacency
-	(*Workload)(nil),              // 50: accountant.v1.Workload
-	(*timestamppb.Timestamp)(nil), // 51: google.protobuf.Timestamp
-	(*Mechanism)(nil),             // 52: accountant.v1.Mechanism
-	(*Event)(nil),                 // 53: accountant.v1.Event
+	(*Approve)(nil),               // 35: accountant.v1.Approve
+	(*Withdraw)(nil),              // 36: accountant.v1.Withdraw
+	(*Acknowledge)(nil),           // 37: accountant.v1.Acknowledge
+	(*Adopt)(nil),                 // 38: accountant.v1.Adopt
+	(*AmendDataset)(nil),          // 39: accountant.v1.AmendDataset
+	(*DatasetCaps)(nil),           // 40: accountant.v1.DatasetCaps
+	(*DatasetReference)(nil),      // 41: accountant.v1.DatasetReference
+	(*DatasetVersion)(nil),        // 42: accountant.v1.DatasetVersion
+	(*Close)(nil),                 // 43: accountant.v1.Close
+	nil,                           // 44: accountant.v1.LedgerSpec.LabelsEntry
+	(*Together_Member)(nil),       // 45: accountant.v1.Together.Member
+	nil,                           // 46: accountant.v1.Charge.LabelsEntry
+	nil,                           // 47: accountant.v1.Reserve.LabelsEntry
+	nil,                           // 48: accountant.v1.Commit.LabelsEntry
+	nil,                           // 49: accountant.v1.AmendDataset.LabelsEntry
+	(Workload_Adjacency)(0),       // 50: accountant.v1.Workload.Adjacency
+	(*Workload)(nil),              // 51: accountant.v1.Workload
+	(*timestamppb.Timestamp)(nil), // 52: google.protobuf.Timestamp
+	(*Mechanism)(nil),             // 53: accountant.v1.Mechanism
+	(*Event)(nil),                 // 54: accountant.v1.Event
 }
 var file_accountant_v1_ledger_proto_depIdxs = []int32{
-	49, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	43, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
+	50, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	44, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
 	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
-	50, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
+	51, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
 	4,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	50, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	51, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
 	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
 	3,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	51, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	52, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
 	7,  // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
 	9,  // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
 	10, // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
 	11, // 12: accountant.v1.Ledger.assumptions:type_name -> accountant.v1.Assumption
 	6,  // 13: accountant.v1.Ledger.acknowledgements:type_name -> accountant.v1.Acknowledgement
 	33, // 14: accountant.v1.Ledger.proposals:type_name -> accountant.v1.Proposal
-	51, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
+	52, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
 	4,  // 16: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
 	8,  // 17: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
 	8,  // 18: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
-	52, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
-	51, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
-	53, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
-	51, // 22: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	51, // 23: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	53, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
+	52, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
+	54, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
+	52, // 22: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	52, // 23: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
 	17, // 24: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	42, // 25: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	43, // 25: accountant.v1.Entry.close:type_name -> accountant.v1.Close
 	18, // 26: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
 	19, // 27: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
 	20, // 28: accountant.v1.Entry.release:type_name -> accountant.v1.Release
@@ -4388,56 +4437,56 @@ var file_accountant_v1_ledger_proto_depIdxs = []int32{
 	28, // 32: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
 	30, // 33: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
 	21, // 34: accountant.v1.Entry.free:type_name -> accountant.v1.Free
-	36, // 35: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
+	37, // 35: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
 	32, // 36: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
-	35, // 37: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
+	36, // 37: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
 	34, // 38: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
-	37, // 39: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
-	38, // 40: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
+	38, // 39: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
+	39, // 40: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
 	16, // 41: accountant.v1.Entry.together:type_name -> accountant.v1.Together
 	14, // 42: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
 	31, // 43: accountant.v1.Entry.approval:type_name -> accountant.v1.Approval
 	2,  // 44: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
-	44, // 45: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
+	45, // 45: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
 	15, // 46: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
 	17, // 47: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
 	18, // 48: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
 	19, // 49: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
 	20, // 50: accountant.v1.Together.release:type_name -> accountant.v1.Release
 	2,  // 51: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
-	53, // 52: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	45, // 53: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	53, // 54: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
-	46, // 55: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
-	53, // 56: accountant.v1.Commit.events:type_name -> accountant.v1.Event
-	47, // 57: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
-	53, // 58: accountant.v1.Free.events:type_name -> accountant.v1.Event
-	53, // 59: accountant.v1.Refund.events:type_name -> accountant.v1.Event
+	54, // 52: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	46, // 53: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	54, // 54: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	47, // 55: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	54, // 56: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	48, // 57: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	54, // 58: accountant.v1.Free.events:type_name -> accountant.v1.Event
+	54, // 59: accountant.v1.Refund.events:type_name -> accountant.v1.Event
 	4,  // 60: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
-	50, // 61: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
+	51, // 61: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
 	25, // 62: accountant.v1.Raise.resolution:type_name -> accountant.v1.Resolution
 	26, // 63: accountant.v1.Resolution.limits:type_name -> accountant.v1.Limit
 	27, // 64: accountant.v1.Resolution.plan:type_name -> accountant.v1.Part
 	1,  // 65: accountant.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
-	52, // 66: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
-	51, // 67: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
+	53, // 66: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
+	52, // 67: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
 	29, // 68: accountant.v1.Restored.lost:type_name -> accountant.v1.LostEntry
-	53, // 69: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
+	54, // 69: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
 	2,  // 70: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
 	23, // 71: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
 	21, // 72: accountant.v1.Propose.free:type_name -> accountant.v1.Free
 	24, // 73: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
 	30, // 74: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
-	38, // 75: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
-	51, // 76: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
+	39, // 75: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
+	52, // 76: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
 	32, // 77: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
-	48, // 78: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
-	39, // 79: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
+	49, // 78: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
+	40, // 79: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
 	4,  // 80: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
-	41, // 81: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
+	42, // 81: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
 	25, // 82: accountant.v1.AmendDataset.resolution:type_name -> accountant.v1.Resolution
-	40, // 83: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
-	40, // 84: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
+	41, // 83: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
+	41, // 84: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
 	85, // [85:85] is the sub-list for method output_type
 	85, // [85:85] is the sub-list for method input_type
 	85, // [85:85] is the sub-list for extension type_name
@@ -4485,14 +4534,14 @@ func file_accountant_v1_ledger_proto_init() {
 		(*Propose_Reconcile)(nil),
 		(*Propose_AmendDataset)(nil),
 	}
-	file_accountant_v1_ledger_proto_msgTypes[35].OneofWrappers = []any{}
+	file_accountant_v1_ledger_proto_msgTypes[36].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_ledger_proto_rawDesc), len(file_accountant_v1_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   46,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

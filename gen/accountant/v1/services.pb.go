@@ -24,6 +24,166 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Lane says where a write goes and which one of its writer's it is. A lane is a pair of a ledger and a writer: its writes
+// are numbered 1, 2, 3 …, and the same number with the same content has effect once.
+type Lane struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name. A dataset's record is named "dataset:" and the dataset's identifier. Required.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// A random UUID made by the client object, or "request/X" where X, at most 128 bytes of [A-Za-z0-9._-], is the user's
+	// key for this one write. Required.
+	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	// The next number of the lane; from 1. With "request/X": 1.
+	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. Where this store does not have that entry, or
+	// has one with another hash, the call ends with DATA_LOSS and nothing is written. It is no part of the content.
+	LastReceipt *Receipt `protobuf:"bytes,4,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Decide, but write nothing: the answer has no receipt unless it is a duplicate. To check a charge, a reservation, a
+	// commit or a release a caller needs to be no more than a viewer, since GetLedger tells as much.
+	CheckOnly     bool `protobuf:"varint,5,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lane) Reset() {
+	*x = Lane{}
+	mi := &file_accountant_v1_services_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lane) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lane) ProtoMessage() {}
+
+func (x *Lane) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_services_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lane.ProtoReflect.Descriptor instead.
+func (*Lane) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Lane) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *Lane) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *Lane) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *Lane) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
+	}
+	return nil
+}
+
+func (x *Lane) GetCheckOnly() bool {
+	if x != nil {
+		return x.CheckOnly
+	}
+	return false
+}
+
+// WriteResponse says what became of a write.
+type WriteResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the entry; absent after check_only, unless this is the answer to a duplicate. After Reserve its position names the
+	// reservation, after Propose the proposal.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Whether this is the answer to a duplicate.
+	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	// Whether nothing was written because check_only was set.
+	CheckOnly bool `protobuf:"varint,3,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
+	// When the time of a reservation is over; only after Reserve.
+	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WriteResponse) Reset() {
+	*x = WriteResponse{}
+	mi := &file_accountant_v1_services_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WriteResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WriteResponse) ProtoMessage() {}
+
+func (x *WriteResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_services_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WriteResponse.ProtoReflect.Descriptor instead.
+func (*WriteResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *WriteResponse) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *WriteResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
+func (x *WriteResponse) GetCheckOnly() bool {
+	if x != nil {
+		return x.CheckOnly
+	}
+	return false
+}
+
+func (x *WriteResponse) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
+}
+
 // CreateLedgerRequest asks for a ledger.
 type CreateLedgerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -35,7 +195,7 @@ type CreateLedgerRequest struct {
 
 func (x *CreateLedgerRequest) Reset() {
 	*x = CreateLedgerRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[0]
+	mi := &file_accountant_v1_services_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47,7 +207,7 @@ func (x *CreateLedgerRequest) String() string {
 func (*CreateLedgerRequest) ProtoMessage() {}
 
 func (x *CreateLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[0]
+	mi := &file_accountant_v1_services_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -60,7 +220,7 @@ func (x *CreateLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateLedgerRequest.ProtoReflect.Descriptor instead.
 func (*CreateLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *CreateLedgerRequest) GetSpec() *LedgerSpec {
@@ -83,7 +243,7 @@ type CreateLedgerResponse struct {
 
 func (x *CreateLedgerResponse) Reset() {
 	*x = CreateLedgerResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[1]
+	mi := &file_accountant_v1_services_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -95,7 +255,7 @@ func (x *CreateLedgerResponse) String() string {
 func (*CreateLedgerResponse) ProtoMessage() {}
 
 func (x *CreateLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[1]
+	mi := &file_accountant_v1_services_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -108,7 +268,7 @@ func (x *CreateLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateLedgerResponse.ProtoReflect.Descriptor instead.
 func (*CreateLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CreateLedgerResponse) GetLedger() *Ledger {
@@ -139,7 +299,7 @@ type GetLedgerRequest struct {
 
 func (x *GetLedgerRequest) Reset() {
 	*x = GetLedgerRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[2]
+	mi := &file_accountant_v1_services_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -151,7 +311,7 @@ func (x *GetLedgerRequest) String() string {
 func (*GetLedgerRequest) ProtoMessage() {}
 
 func (x *GetLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[2]
+	mi := &file_accountant_v1_services_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -164,7 +324,7 @@ func (x *GetLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLedgerRequest.ProtoReflect.Descriptor instead.
 func (*GetLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetLedgerRequest) GetName() string {
@@ -192,7 +352,7 @@ type GetLedgerResponse struct {
 
 func (x *GetLedgerResponse) Reset() {
 	*x = GetLedgerResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[3]
+	mi := &file_accountant_v1_services_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -204,7 +364,7 @@ func (x *GetLedgerResponse) String() string {
 func (*GetLedgerResponse) ProtoMessage() {}
 
 func (x *GetLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[3]
+	mi := &file_accountant_v1_services_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -217,7 +377,7 @@ func (x *GetLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLedgerResponse.ProtoReflect.Descriptor instead.
 func (*GetLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetLedgerResponse) GetLedger() *Ledger {
@@ -242,7 +402,7 @@ type ListLedgersRequest struct {
 
 func (x *ListLedgersRequest) Reset() {
 	*x = ListLedgersRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[4]
+	mi := &file_accountant_v1_services_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -254,7 +414,7 @@ func (x *ListLedgersRequest) String() string {
 func (*ListLedgersRequest) ProtoMessage() {}
 
 func (x *ListLedgersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[4]
+	mi := &file_accountant_v1_services_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -267,7 +427,7 @@ func (x *ListLedgersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLedgersRequest.ProtoReflect.Descriptor instead.
 func (*ListLedgersRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{4}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListLedgersRequest) GetPrefix() string {
@@ -305,7 +465,7 @@ type ListLedgersResponse struct {
 
 func (x *ListLedgersResponse) Reset() {
 	*x = ListLedgersResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[5]
+	mi := &file_accountant_v1_services_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -317,7 +477,7 @@ func (x *ListLedgersResponse) String() string {
 func (*ListLedgersResponse) ProtoMessage() {}
 
 func (x *ListLedgersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[5]
+	mi := &file_accountant_v1_services_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -330,7 +490,7 @@ func (x *ListLedgersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLedgersResponse.ProtoReflect.Descriptor instead.
 func (*ListLedgersResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{5}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListLedgersResponse) GetLedgers() []*Ledger {
@@ -350,25 +510,17 @@ func (x *ListLedgersResponse) GetNextPageToken() string {
 // CloseLedgerRequest closes a ledger.
 type CloseLedgerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger. Required.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Why; at most 1,024 bytes. May be empty.
-	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// Why the ledger is closed.
+	Close         *Close `protobuf:"bytes,2,opt,name=close,proto3" json:"close,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CloseLedgerRequest) Reset() {
 	*x = CloseLedgerRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[6]
+	mi := &file_accountant_v1_services_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -380,7 +532,7 @@ func (x *CloseLedgerRequest) String() string {
 func (*CloseLedgerRequest) ProtoMessage() {}
 
 func (x *CloseLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[6]
+	mi := &file_accountant_v1_services_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -393,124 +545,37 @@ func (x *CloseLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLedgerRequest.ProtoReflect.Descriptor instead.
 func (*CloseLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{6}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *CloseLedgerRequest) GetName() string {
+func (x *CloseLedgerRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *CloseLedgerRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *CloseLedgerRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
-}
-
-func (x *CloseLedgerRequest) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *CloseLedgerRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
+		return x.Lane
 	}
 	return nil
 }
 
-// CloseLedgerResponse confirms it.
-type CloseLedgerResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the closing entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CloseLedgerResponse) Reset() {
-	*x = CloseLedgerResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CloseLedgerResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CloseLedgerResponse) ProtoMessage() {}
-
-func (x *CloseLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[7]
+func (x *CloseLedgerRequest) GetClose() *Close {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CloseLedgerResponse.ProtoReflect.Descriptor instead.
-func (*CloseLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *CloseLedgerResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
+		return x.Close
 	}
 	return nil
-}
-
-func (x *CloseLedgerResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
 }
 
 // ReportRequest charges events to a ledger.
 type ReportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// A random UUID made by the client object, or "request/X" where X, at most 128
-	// bytes of [A-Za-z0-9._-], is the user's key for this one charge. Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1. With "request/X": 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
 	// What to charge. Required.
-	Charge *Charge `protobuf:"bytes,4,opt,name=charge,proto3" json:"charge,omitempty"`
-	// Decide, but write nothing: the answer has no receipt unless it is a duplicate.
-	CheckOnly bool `protobuf:"varint,5,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,6,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	Charge        *Charge `protobuf:"bytes,2,opt,name=charge,proto3" json:"charge,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReportRequest) Reset() {
 	*x = ReportRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[8]
+	mi := &file_accountant_v1_services_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -522,7 +587,7 @@ func (x *ReportRequest) String() string {
 func (*ReportRequest) ProtoMessage() {}
 
 func (x *ReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[8]
+	mi := &file_accountant_v1_services_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -535,28 +600,14 @@ func (x *ReportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRequest.ProtoReflect.Descriptor instead.
 func (*ReportRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{8}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *ReportRequest) GetLedger() string {
+func (x *ReportRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *ReportRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *ReportRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *ReportRequest) GetCharge() *Charge {
@@ -566,99 +617,13 @@ func (x *ReportRequest) GetCharge() *Charge {
 	return nil
 }
 
-func (x *ReportRequest) GetCheckOnly() bool {
-	if x != nil {
-		return x.CheckOnly
-	}
-	return false
-}
-
-func (x *ReportRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// ReportResponse confirms a charge.
-type ReportResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Absent after check_only, unless this is the answer to a duplicate.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	// Whether nothing was written because check_only was set.
-	CheckOnly     bool `protobuf:"varint,3,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReportResponse) Reset() {
-	*x = ReportResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReportResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReportResponse) ProtoMessage() {}
-
-func (x *ReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReportResponse.ProtoReflect.Descriptor instead.
-func (*ReportResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *ReportResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *ReportResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
-func (x *ReportResponse) GetCheckOnly() bool {
-	if x != nil {
-		return x.CheckOnly
-	}
-	return false
-}
-
 // ReserveRequest sets events aside.
 type ReserveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
 	// What to set aside. Required.
-	Reserve *Reserve `protobuf:"bytes,4,opt,name=reserve,proto3" json:"reserve,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	Reserve       *Reserve `protobuf:"bytes,2,opt,name=reserve,proto3" json:"reserve,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -693,25 +658,11 @@ func (*ReserveRequest) Descriptor() ([]byte, []int) {
 	return file_accountant_v1_services_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *ReserveRequest) GetLedger() string {
+func (x *ReserveRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *ReserveRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *ReserveRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *ReserveRequest) GetReserve() *Reserve {
@@ -721,99 +672,20 @@ func (x *ReserveRequest) GetReserve() *Reserve {
 	return nil
 }
 
-func (x *ReserveRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// ReserveResponse confirms it.
-type ReserveResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its position names the reservation.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	// When its time is over.
-	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReserveResponse) Reset() {
-	*x = ReserveResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReserveResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReserveResponse) ProtoMessage() {}
-
-func (x *ReserveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReserveResponse.ProtoReflect.Descriptor instead.
-func (*ReserveResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *ReserveResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *ReserveResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
-func (x *ReserveResponse) GetExpireTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.ExpireTime
-	}
-	return nil
-}
-
 // CommitRequest charges a part of a reservation.
 type CommitRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// What to charge. Required.
-	Commit *Commit `protobuf:"bytes,4,opt,name=commit,proto3" json:"commit,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// What to charge of a reservation. Required.
+	Commit        *Commit `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CommitRequest) Reset() {
 	*x = CommitRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[12]
+	mi := &file_accountant_v1_services_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -825,7 +697,7 @@ func (x *CommitRequest) String() string {
 func (*CommitRequest) ProtoMessage() {}
 
 func (x *CommitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[12]
+	mi := &file_accountant_v1_services_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -838,28 +710,14 @@ func (x *CommitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
 func (*CommitRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{12}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *CommitRequest) GetLedger() string {
+func (x *CommitRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *CommitRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *CommitRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *CommitRequest) GetCommit() *Commit {
@@ -869,90 +727,20 @@ func (x *CommitRequest) GetCommit() *Commit {
 	return nil
 }
 
-func (x *CommitRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// CommitResponse confirms it.
-type CommitResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CommitResponse) Reset() {
-	*x = CommitResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CommitResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CommitResponse) ProtoMessage() {}
-
-func (x *CommitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CommitResponse.ProtoReflect.Descriptor instead.
-func (*CommitResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *CommitResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *CommitResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
 // ReleaseRequest gives back what is left of a reservation.
 type ReleaseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
 	// What to release. Required.
-	Release *Release `protobuf:"bytes,4,opt,name=release,proto3" json:"release,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	Release       *Release `protobuf:"bytes,2,opt,name=release,proto3" json:"release,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[14]
+	mi := &file_accountant_v1_services_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -964,7 +752,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[14]
+	mi := &file_accountant_v1_services_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -977,28 +765,14 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{14}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{12}
 }
 
-func (x *ReleaseRequest) GetLedger() string {
+func (x *ReleaseRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *ReleaseRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *ReleaseRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *ReleaseRequest) GetRelease() *Release {
@@ -1008,90 +782,20 @@ func (x *ReleaseRequest) GetRelease() *Release {
 	return nil
 }
 
-func (x *ReleaseRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// ReleaseResponse confirms it.
-type ReleaseResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReleaseResponse) Reset() {
-	*x = ReleaseResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReleaseResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReleaseResponse) ProtoMessage() {}
-
-func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
-func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *ReleaseResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *ReleaseResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
 // ExpireRequest charges what is left of a reservation.
 type ExpireRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Which reservation. Required.
-	Expire *Expire `protobuf:"bytes,4,opt,name=expire,proto3" json:"expire,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// Which reservation ends. Required.
+	Expire        *Expire `protobuf:"bytes,2,opt,name=expire,proto3" json:"expire,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExpireRequest) Reset() {
 	*x = ExpireRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[16]
+	mi := &file_accountant_v1_services_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +807,7 @@ func (x *ExpireRequest) String() string {
 func (*ExpireRequest) ProtoMessage() {}
 
 func (x *ExpireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[16]
+	mi := &file_accountant_v1_services_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,28 +820,14 @@ func (x *ExpireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpireRequest.ProtoReflect.Descriptor instead.
 func (*ExpireRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{16}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *ExpireRequest) GetLedger() string {
+func (x *ExpireRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *ExpireRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *ExpireRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *ExpireRequest) GetExpire() *Expire {
@@ -1147,90 +837,20 @@ func (x *ExpireRequest) GetExpire() *Expire {
 	return nil
 }
 
-func (x *ExpireRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// ExpireResponse confirms it.
-type ExpireResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExpireResponse) Reset() {
-	*x = ExpireResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExpireResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExpireResponse) ProtoMessage() {}
-
-func (x *ExpireResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExpireResponse.ProtoReflect.Descriptor instead.
-func (*ExpireResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *ExpireResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *ExpireResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
 // FreeRequest gives back what is left of a reservation.
 type FreeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// What to give back, and why. Required.
-	Free *Free `protobuf:"bytes,4,opt,name=free,proto3" json:"free,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// What to give back, and on whose word. Required.
+	Free          *Free `protobuf:"bytes,2,opt,name=free,proto3" json:"free,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FreeRequest) Reset() {
 	*x = FreeRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[18]
+	mi := &file_accountant_v1_services_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1242,7 +862,7 @@ func (x *FreeRequest) String() string {
 func (*FreeRequest) ProtoMessage() {}
 
 func (x *FreeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[18]
+	mi := &file_accountant_v1_services_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1255,28 +875,14 @@ func (x *FreeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreeRequest.ProtoReflect.Descriptor instead.
 func (*FreeRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{18}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{14}
 }
 
-func (x *FreeRequest) GetLedger() string {
+func (x *FreeRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *FreeRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *FreeRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *FreeRequest) GetFree() *Free {
@@ -1286,90 +892,20 @@ func (x *FreeRequest) GetFree() *Free {
 	return nil
 }
 
-func (x *FreeRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// FreeResponse confirms it.
-type FreeResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FreeResponse) Reset() {
-	*x = FreeResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FreeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FreeResponse) ProtoMessage() {}
-
-func (x *FreeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FreeResponse.ProtoReflect.Descriptor instead.
-func (*FreeResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *FreeResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *FreeResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
 // RefundRequest gives back what an entry charged.
 type RefundRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// What to give back, and why. Required.
-	Refund *Refund `protobuf:"bytes,4,opt,name=refund,proto3" json:"refund,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// What to give back, and on whose word. Required.
+	Refund        *Refund `protobuf:"bytes,2,opt,name=refund,proto3" json:"refund,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RefundRequest) Reset() {
 	*x = RefundRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[20]
+	mi := &file_accountant_v1_services_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1381,7 +917,7 @@ func (x *RefundRequest) String() string {
 func (*RefundRequest) ProtoMessage() {}
 
 func (x *RefundRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[20]
+	mi := &file_accountant_v1_services_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1394,28 +930,14 @@ func (x *RefundRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundRequest.ProtoReflect.Descriptor instead.
 func (*RefundRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{20}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{15}
 }
 
-func (x *RefundRequest) GetLedger() string {
+func (x *RefundRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *RefundRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *RefundRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *RefundRequest) GetRefund() *Refund {
@@ -1425,90 +947,20 @@ func (x *RefundRequest) GetRefund() *Refund {
 	return nil
 }
 
-func (x *RefundRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// RefundResponse confirms it.
-type RefundResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RefundResponse) Reset() {
-	*x = RefundResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RefundResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RefundResponse) ProtoMessage() {}
-
-func (x *RefundResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RefundResponse.ProtoReflect.Descriptor instead.
-func (*RefundResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *RefundResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *RefundResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
 // RaiseRequest makes budgets larger.
 type RaiseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// The budgets afterwards, and why. Required.
-	Raise *Raise `protobuf:"bytes,4,opt,name=raise,proto3" json:"raise,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// The larger budgets or plan. Required.
+	Raise         *Raise `protobuf:"bytes,2,opt,name=raise,proto3" json:"raise,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RaiseRequest) Reset() {
 	*x = RaiseRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[22]
+	mi := &file_accountant_v1_services_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1520,7 +972,7 @@ func (x *RaiseRequest) String() string {
 func (*RaiseRequest) ProtoMessage() {}
 
 func (x *RaiseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[22]
+	mi := &file_accountant_v1_services_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1533,28 +985,14 @@ func (x *RaiseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseRequest.ProtoReflect.Descriptor instead.
 func (*RaiseRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{22}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{16}
 }
 
-func (x *RaiseRequest) GetLedger() string {
+func (x *RaiseRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *RaiseRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *RaiseRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *RaiseRequest) GetRaise() *Raise {
@@ -1564,90 +1002,20 @@ func (x *RaiseRequest) GetRaise() *Raise {
 	return nil
 }
 
-func (x *RaiseRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// RaiseResponse confirms it.
-type RaiseResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RaiseResponse) Reset() {
-	*x = RaiseResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RaiseResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RaiseResponse) ProtoMessage() {}
-
-func (x *RaiseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RaiseResponse.ProtoReflect.Descriptor instead.
-func (*RaiseResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *RaiseResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *RaiseResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
 // ReconcileRequest says what a restored ledger has lost.
 type ReconcileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
 	// What was lost. Required.
-	Reconcile *Reconcile `protobuf:"bytes,4,opt,name=reconcile,proto3" json:"reconcile,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	Reconcile     *Reconcile `protobuf:"bytes,2,opt,name=reconcile,proto3" json:"reconcile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReconcileRequest) Reset() {
 	*x = ReconcileRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[24]
+	mi := &file_accountant_v1_services_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1027,7 @@ func (x *ReconcileRequest) String() string {
 func (*ReconcileRequest) ProtoMessage() {}
 
 func (x *ReconcileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[24]
+	mi := &file_accountant_v1_services_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,28 +1040,14 @@ func (x *ReconcileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReconcileRequest.ProtoReflect.Descriptor instead.
 func (*ReconcileRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{24}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{17}
 }
 
-func (x *ReconcileRequest) GetLedger() string {
+func (x *ReconcileRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *ReconcileRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *ReconcileRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *ReconcileRequest) GetReconcile() *Reconcile {
@@ -1703,90 +1057,20 @@ func (x *ReconcileRequest) GetReconcile() *Reconcile {
 	return nil
 }
 
-func (x *ReconcileRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// ReconcileResponse confirms it.
-type ReconcileResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReconcileResponse) Reset() {
-	*x = ReconcileResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReconcileResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReconcileResponse) ProtoMessage() {}
-
-func (x *ReconcileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReconcileResponse.ProtoReflect.Descriptor instead.
-func (*ReconcileResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{25}
-}
-
-func (x *ReconcileResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *ReconcileResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
 // AcknowledgeRequest acknowledges a warning.
 type AcknowledgeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Which warning, and why. Required.
-	Acknowledge *Acknowledge `protobuf:"bytes,4,opt,name=acknowledge,proto3" json:"acknowledge,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// Which warning is known. Required.
+	Acknowledge   *Acknowledge `protobuf:"bytes,2,opt,name=acknowledge,proto3" json:"acknowledge,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[26]
+	mi := &file_accountant_v1_services_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1798,7 +1082,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[26]
+	mi := &file_accountant_v1_services_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1811,28 +1095,14 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{26}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{18}
 }
 
-func (x *AcknowledgeRequest) GetLedger() string {
+func (x *AcknowledgeRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *AcknowledgeRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *AcknowledgeRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *AcknowledgeRequest) GetAcknowledge() *Acknowledge {
@@ -1842,90 +1112,20 @@ func (x *AcknowledgeRequest) GetAcknowledge() *Acknowledge {
 	return nil
 }
 
-func (x *AcknowledgeRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// AcknowledgeResponse confirms it.
-type AcknowledgeResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AcknowledgeResponse) Reset() {
-	*x = AcknowledgeResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AcknowledgeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AcknowledgeResponse) ProtoMessage() {}
-
-func (x *AcknowledgeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AcknowledgeResponse.ProtoReflect.Descriptor instead.
-func (*AcknowledgeResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *AcknowledgeResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *AcknowledgeResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
 // ProposeRequest proposes something.
 type ProposeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// What is proposed. Required.
-	Propose *Propose `protobuf:"bytes,4,opt,name=propose,proto3" json:"propose,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// What another person should approve. Required.
+	Propose       *Propose `protobuf:"bytes,2,opt,name=propose,proto3" json:"propose,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ProposeRequest) Reset() {
 	*x = ProposeRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[28]
+	mi := &file_accountant_v1_services_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +1137,7 @@ func (x *ProposeRequest) String() string {
 func (*ProposeRequest) ProtoMessage() {}
 
 func (x *ProposeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[28]
+	mi := &file_accountant_v1_services_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,28 +1150,14 @@ func (x *ProposeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProposeRequest.ProtoReflect.Descriptor instead.
 func (*ProposeRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{28}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{19}
 }
 
-func (x *ProposeRequest) GetLedger() string {
+func (x *ProposeRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *ProposeRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *ProposeRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *ProposeRequest) GetPropose() *Propose {
@@ -1981,90 +1167,20 @@ func (x *ProposeRequest) GetPropose() *Propose {
 	return nil
 }
 
-func (x *ProposeRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// ProposeResponse confirms it.
-type ProposeResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its position names the proposal.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ProposeResponse) Reset() {
-	*x = ProposeResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ProposeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ProposeResponse) ProtoMessage() {}
-
-func (x *ProposeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ProposeResponse.ProtoReflect.Descriptor instead.
-func (*ProposeResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *ProposeResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *ProposeResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
 // ApproveRequest does what somebody else has proposed.
 type ApproveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// The position of the entry that proposed it. Required.
-	Proposal uint64 `protobuf:"varint,4,opt,name=proposal,proto3" json:"proposal,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// Which proposal. Required.
+	Approve       *Approve `protobuf:"bytes,2,opt,name=approve,proto3" json:"approve,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApproveRequest) Reset() {
 	*x = ApproveRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[30]
+	mi := &file_accountant_v1_services_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2076,7 +1192,7 @@ func (x *ApproveRequest) String() string {
 func (*ApproveRequest) ProtoMessage() {}
 
 func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[30]
+	mi := &file_accountant_v1_services_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2089,121 +1205,37 @@ func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveRequest.ProtoReflect.Descriptor instead.
 func (*ApproveRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{20}
 }
 
-func (x *ApproveRequest) GetLedger() string {
+func (x *ApproveRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
-	}
-	return ""
-}
-
-func (x *ApproveRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *ApproveRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
-}
-
-func (x *ApproveRequest) GetProposal() uint64 {
-	if x != nil {
-		return x.Proposal
-	}
-	return 0
-}
-
-func (x *ApproveRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
+		return x.Lane
 	}
 	return nil
 }
 
-// ApproveResponse confirms it.
-type ApproveResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry that does what was proposed.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ApproveResponse) Reset() {
-	*x = ApproveResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[31]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ApproveResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ApproveResponse) ProtoMessage() {}
-
-func (x *ApproveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[31]
+func (x *ApproveRequest) GetApprove() *Approve {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ApproveResponse.ProtoReflect.Descriptor instead.
-func (*ApproveResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{31}
-}
-
-func (x *ApproveResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
+		return x.Approve
 	}
 	return nil
-}
-
-func (x *ApproveResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
 }
 
 // WithdrawRequest takes back a proposal.
 type WithdrawRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. Required.
-	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Which proposal, and why. Required.
-	Withdraw *Withdraw `protobuf:"bytes,4,opt,name=withdraw,proto3" json:"withdraw,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. As of a
-	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
-	// written.
-	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// Which proposal. Required.
+	Withdraw      *Withdraw `protobuf:"bytes,2,opt,name=withdraw,proto3" json:"withdraw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WithdrawRequest) Reset() {
 	*x = WithdrawRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[32]
+	mi := &file_accountant_v1_services_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2215,7 +1247,7 @@ func (x *WithdrawRequest) String() string {
 func (*WithdrawRequest) ProtoMessage() {}
 
 func (x *WithdrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[32]
+	mi := &file_accountant_v1_services_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2228,28 +1260,14 @@ func (x *WithdrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{21}
 }
 
-func (x *WithdrawRequest) GetLedger() string {
+func (x *WithdrawRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Ledger
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *WithdrawRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *WithdrawRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *WithdrawRequest) GetWithdraw() *Withdraw {
@@ -2257,68 +1275,6 @@ func (x *WithdrawRequest) GetWithdraw() *Withdraw {
 		return x.Withdraw
 	}
 	return nil
-}
-
-func (x *WithdrawRequest) GetLastReceipt() *Receipt {
-	if x != nil {
-		return x.LastReceipt
-	}
-	return nil
-}
-
-// WithdrawResponse confirms it.
-type WithdrawResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WithdrawResponse) Reset() {
-	*x = WithdrawResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[33]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WithdrawResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WithdrawResponse) ProtoMessage() {}
-
-func (x *WithdrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[33]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WithdrawResponse.ProtoReflect.Descriptor instead.
-func (*WithdrawResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33}
-}
-
-func (x *WithdrawResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *WithdrawResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
 }
 
 // GetAccessRequest asks who may do what.
@@ -2342,7 +1298,7 @@ type GetAccessRequest struct {
 
 func (x *GetAccessRequest) Reset() {
 	*x = GetAccessRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[34]
+	mi := &file_accountant_v1_services_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +1310,7 @@ func (x *GetAccessRequest) String() string {
 func (*GetAccessRequest) ProtoMessage() {}
 
 func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[34]
+	mi := &file_accountant_v1_services_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +1323,7 @@ func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAccessRequest.ProtoReflect.Descriptor instead.
 func (*GetAccessRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetAccessRequest) GetPrincipal() string {
@@ -2440,7 +1396,7 @@ type GetAccessResponse struct {
 
 func (x *GetAccessResponse) Reset() {
 	*x = GetAccessResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[35]
+	mi := &file_accountant_v1_services_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2452,7 +1408,7 @@ func (x *GetAccessResponse) String() string {
 func (*GetAccessResponse) ProtoMessage() {}
 
 func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[35]
+	mi := &file_accountant_v1_services_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2465,7 +1421,7 @@ func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAccessResponse.ProtoReflect.Descriptor instead.
 func (*GetAccessResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetAccessResponse) GetPrincipal() string {
@@ -2542,7 +1498,7 @@ type WatchLedgerRequest struct {
 
 func (x *WatchLedgerRequest) Reset() {
 	*x = WatchLedgerRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[36]
+	mi := &file_accountant_v1_services_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2554,7 +1510,7 @@ func (x *WatchLedgerRequest) String() string {
 func (*WatchLedgerRequest) ProtoMessage() {}
 
 func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[36]
+	mi := &file_accountant_v1_services_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2567,7 +1523,7 @@ func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLedgerRequest.ProtoReflect.Descriptor instead.
 func (*WatchLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchLedgerRequest) GetName() string {
@@ -2588,7 +1544,7 @@ type WatchLedgerResponse struct {
 
 func (x *WatchLedgerResponse) Reset() {
 	*x = WatchLedgerResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[37]
+	mi := &file_accountant_v1_services_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +1556,7 @@ func (x *WatchLedgerResponse) String() string {
 func (*WatchLedgerResponse) ProtoMessage() {}
 
 func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[37]
+	mi := &file_accountant_v1_services_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +1569,7 @@ func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLedgerResponse.ProtoReflect.Descriptor instead.
 func (*WatchLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchLedgerResponse) GetLedger() *Ledger {
@@ -2637,7 +1593,7 @@ type GetStatementRequest struct {
 
 func (x *GetStatementRequest) Reset() {
 	*x = GetStatementRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[38]
+	mi := &file_accountant_v1_services_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2649,7 +1605,7 @@ func (x *GetStatementRequest) String() string {
 func (*GetStatementRequest) ProtoMessage() {}
 
 func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[38]
+	mi := &file_accountant_v1_services_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2662,7 +1618,7 @@ func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatementRequest.ProtoReflect.Descriptor instead.
 func (*GetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetStatementRequest) GetName() string {
@@ -2690,7 +1646,7 @@ type GetStatementResponse struct {
 
 func (x *GetStatementResponse) Reset() {
 	*x = GetStatementResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[39]
+	mi := &file_accountant_v1_services_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2702,7 +1658,7 @@ func (x *GetStatementResponse) String() string {
 func (*GetStatementResponse) ProtoMessage() {}
 
 func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[39]
+	mi := &file_accountant_v1_services_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2715,7 +1671,7 @@ func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatementResponse.ProtoReflect.Descriptor instead.
 func (*GetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetStatementResponse) GetStatement() *Statement {
@@ -2777,7 +1733,7 @@ type Statement struct {
 
 func (x *Statement) Reset() {
 	*x = Statement{}
-	mi := &file_accountant_v1_services_proto_msgTypes[40]
+	mi := &file_accountant_v1_services_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2789,7 +1745,7 @@ func (x *Statement) String() string {
 func (*Statement) ProtoMessage() {}
 
 func (x *Statement) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[40]
+	mi := &file_accountant_v1_services_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2802,7 +1758,7 @@ func (x *Statement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statement.ProtoReflect.Descriptor instead.
 func (*Statement) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Statement) GetLedger() *Ledger {
@@ -2937,7 +1893,7 @@ type StatementSection struct {
 
 func (x *StatementSection) Reset() {
 	*x = StatementSection{}
-	mi := &file_accountant_v1_services_proto_msgTypes[41]
+	mi := &file_accountant_v1_services_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2949,7 +1905,7 @@ func (x *StatementSection) String() string {
 func (*StatementSection) ProtoMessage() {}
 
 func (x *StatementSection) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[41]
+	mi := &file_accountant_v1_services_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2962,7 +1918,7 @@ func (x *StatementSection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatementSection.ProtoReflect.Descriptor instead.
 func (*StatementSection) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *StatementSection) GetTitle() string {
@@ -2994,7 +1950,7 @@ type GroupPrivacy struct {
 
 func (x *GroupPrivacy) Reset() {
 	*x = GroupPrivacy{}
-	mi := &file_accountant_v1_services_proto_msgTypes[42]
+	mi := &file_accountant_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +1962,7 @@ func (x *GroupPrivacy) String() string {
 func (*GroupPrivacy) ProtoMessage() {}
 
 func (x *GroupPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[42]
+	mi := &file_accountant_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +1975,7 @@ func (x *GroupPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupPrivacy.ProtoReflect.Descriptor instead.
 func (*GroupPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GroupPrivacy) GetSize() uint64 {
@@ -3056,7 +2012,7 @@ type MechanismCount struct {
 
 func (x *MechanismCount) Reset() {
 	*x = MechanismCount{}
-	mi := &file_accountant_v1_services_proto_msgTypes[43]
+	mi := &file_accountant_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3068,7 +2024,7 @@ func (x *MechanismCount) String() string {
 func (*MechanismCount) ProtoMessage() {}
 
 func (x *MechanismCount) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[43]
+	mi := &file_accountant_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3081,7 +2037,7 @@ func (x *MechanismCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MechanismCount.ProtoReflect.Descriptor instead.
 func (*MechanismCount) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MechanismCount) GetMechanism() *Mechanism {
@@ -3132,7 +2088,7 @@ type StatedPrivacy struct {
 
 func (x *StatedPrivacy) Reset() {
 	*x = StatedPrivacy{}
-	mi := &file_accountant_v1_services_proto_msgTypes[44]
+	mi := &file_accountant_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3144,7 +2100,7 @@ func (x *StatedPrivacy) String() string {
 func (*StatedPrivacy) ProtoMessage() {}
 
 func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[44]
+	mi := &file_accountant_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3157,7 +2113,7 @@ func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatedPrivacy.ProtoReflect.Descriptor instead.
 func (*StatedPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *StatedPrivacy) GetDelta() float64 {
@@ -3242,7 +2198,7 @@ type BudgetExceeded struct {
 
 func (x *BudgetExceeded) Reset() {
 	*x = BudgetExceeded{}
-	mi := &file_accountant_v1_services_proto_msgTypes[45]
+	mi := &file_accountant_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3254,7 +2210,7 @@ func (x *BudgetExceeded) String() string {
 func (*BudgetExceeded) ProtoMessage() {}
 
 func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[45]
+	mi := &file_accountant_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3267,7 +2223,7 @@ func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *BudgetExceeded) GetShortfalls() []*BudgetExceeded_Shortfall {
@@ -3317,7 +2273,7 @@ type ReportSetResponse struct {
 
 func (x *ReportSetResponse) Reset() {
 	*x = ReportSetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[46]
+	mi := &file_accountant_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3329,7 +2285,7 @@ func (x *ReportSetResponse) String() string {
 func (*ReportSetResponse) ProtoMessage() {}
 
 func (x *ReportSetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[46]
+	mi := &file_accountant_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3342,7 +2298,7 @@ func (x *ReportSetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportSetResponse.ProtoReflect.Descriptor instead.
 func (*ReportSetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ReportSetResponse) GetReceipt() *SetReceipt {
@@ -3400,7 +2356,7 @@ type SetRefusal struct {
 
 func (x *SetRefusal) Reset() {
 	*x = SetRefusal{}
-	mi := &file_accountant_v1_services_proto_msgTypes[47]
+	mi := &file_accountant_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3412,7 +2368,7 @@ func (x *SetRefusal) String() string {
 func (*SetRefusal) ProtoMessage() {}
 
 func (x *SetRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[47]
+	mi := &file_accountant_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3425,7 +2381,7 @@ func (x *SetRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRefusal.ProtoReflect.Descriptor instead.
 func (*SetRefusal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SetRefusal) GetMembers() []*SetRefusal_Member {
@@ -3476,7 +2432,7 @@ type ReportStreamRequest struct {
 
 func (x *ReportStreamRequest) Reset() {
 	*x = ReportStreamRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[48]
+	mi := &file_accountant_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3488,7 +2444,7 @@ func (x *ReportStreamRequest) String() string {
 func (*ReportStreamRequest) ProtoMessage() {}
 
 func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[48]
+	mi := &file_accountant_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3501,7 +2457,7 @@ func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ReportStreamRequest) GetMessage() isReportStreamRequest_Message {
@@ -3612,7 +2568,7 @@ type ReportStreamResponse struct {
 
 func (x *ReportStreamResponse) Reset() {
 	*x = ReportStreamResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[49]
+	mi := &file_accountant_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3624,7 +2580,7 @@ func (x *ReportStreamResponse) String() string {
 func (*ReportStreamResponse) ProtoMessage() {}
 
 func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[49]
+	mi := &file_accountant_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3637,7 +2593,7 @@ func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ReportStreamResponse) GetMessage() isReportStreamResponse_Message {
@@ -3712,7 +2668,7 @@ type GetWriterRequest struct {
 
 func (x *GetWriterRequest) Reset() {
 	*x = GetWriterRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[50]
+	mi := &file_accountant_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3724,7 +2680,7 @@ func (x *GetWriterRequest) String() string {
 func (*GetWriterRequest) ProtoMessage() {}
 
 func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[50]
+	mi := &file_accountant_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3737,7 +2693,7 @@ func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterRequest.ProtoReflect.Descriptor instead.
 func (*GetWriterRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetWriterRequest) GetLedger() string {
@@ -3767,7 +2723,7 @@ type GetWriterResponse struct {
 
 func (x *GetWriterResponse) Reset() {
 	*x = GetWriterResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[51]
+	mi := &file_accountant_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3779,7 +2735,7 @@ func (x *GetWriterResponse) String() string {
 func (*GetWriterResponse) ProtoMessage() {}
 
 func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[51]
+	mi := &file_accountant_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3792,7 +2748,7 @@ func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterResponse.ProtoReflect.Descriptor instead.
 func (*GetWriterResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetWriterResponse) GetLastSequence() uint64 {
@@ -3837,7 +2793,7 @@ type QueryPrivacyRequest struct {
 
 func (x *QueryPrivacyRequest) Reset() {
 	*x = QueryPrivacyRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[52]
+	mi := &file_accountant_v1_services_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3849,7 +2805,7 @@ func (x *QueryPrivacyRequest) String() string {
 func (*QueryPrivacyRequest) ProtoMessage() {}
 
 func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[52]
+	mi := &file_accountant_v1_services_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3862,7 +2818,7 @@ func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *QueryPrivacyRequest) GetSubject() isQueryPrivacyRequest_Subject {
@@ -3999,7 +2955,7 @@ type QueryPrivacyResponse struct {
 
 func (x *QueryPrivacyResponse) Reset() {
 	*x = QueryPrivacyResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[53]
+	mi := &file_accountant_v1_services_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4011,7 +2967,7 @@ func (x *QueryPrivacyResponse) String() string {
 func (*QueryPrivacyResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[53]
+	mi := &file_accountant_v1_services_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4024,7 +2980,7 @@ func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *QueryPrivacyResponse) GetDelta() float64 {
@@ -4138,7 +3094,7 @@ type QueryPrivacySetRequest struct {
 
 func (x *QueryPrivacySetRequest) Reset() {
 	*x = QueryPrivacySetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[54]
+	mi := &file_accountant_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4150,7 +3106,7 @@ func (x *QueryPrivacySetRequest) String() string {
 func (*QueryPrivacySetRequest) ProtoMessage() {}
 
 func (x *QueryPrivacySetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[54]
+	mi := &file_accountant_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4163,7 +3119,7 @@ func (x *QueryPrivacySetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacySetRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacySetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *QueryPrivacySetRequest) GetSet() *LedgerSet {
@@ -4251,7 +3207,7 @@ type QueryPrivacySetResponse struct {
 
 func (x *QueryPrivacySetResponse) Reset() {
 	*x = QueryPrivacySetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[55]
+	mi := &file_accountant_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4263,7 +3219,7 @@ func (x *QueryPrivacySetResponse) String() string {
 func (*QueryPrivacySetResponse) ProtoMessage() {}
 
 func (x *QueryPrivacySetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[55]
+	mi := &file_accountant_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4276,7 +3232,7 @@ func (x *QueryPrivacySetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacySetResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacySetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *QueryPrivacySetResponse) GetLedgers() []*LedgerPrivacy {
@@ -4331,7 +3287,7 @@ type LedgerPrivacy struct {
 
 func (x *LedgerPrivacy) Reset() {
 	*x = LedgerPrivacy{}
-	mi := &file_accountant_v1_services_proto_msgTypes[56]
+	mi := &file_accountant_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4343,7 +3299,7 @@ func (x *LedgerPrivacy) String() string {
 func (*LedgerPrivacy) ProtoMessage() {}
 
 func (x *LedgerPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[56]
+	mi := &file_accountant_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4356,7 +3312,7 @@ func (x *LedgerPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerPrivacy.ProtoReflect.Descriptor instead.
 func (*LedgerPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LedgerPrivacy) GetLedger() string {
@@ -4401,7 +3357,7 @@ type AnalysisResult struct {
 
 func (x *AnalysisResult) Reset() {
 	*x = AnalysisResult{}
-	mi := &file_accountant_v1_services_proto_msgTypes[57]
+	mi := &file_accountant_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4413,7 +3369,7 @@ func (x *AnalysisResult) String() string {
 func (*AnalysisResult) ProtoMessage() {}
 
 func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[57]
+	mi := &file_accountant_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4426,7 +3382,7 @@ func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnalysisResult.ProtoReflect.Descriptor instead.
 func (*AnalysisResult) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AnalysisResult) GetAnalysis() string {
@@ -4502,7 +3458,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[58]
+	mi := &file_accountant_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4514,7 +3470,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[58]
+	mi := &file_accountant_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4527,7 +3483,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListEntriesRequest) GetLedger() string {
@@ -4616,7 +3572,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[59]
+	mi := &file_accountant_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4628,7 +3584,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[59]
+	mi := &file_accountant_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4641,7 +3597,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{59}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -4676,7 +3632,7 @@ type ListRefusalsRequest struct {
 
 func (x *ListRefusalsRequest) Reset() {
 	*x = ListRefusalsRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[60]
+	mi := &file_accountant_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4688,7 +3644,7 @@ func (x *ListRefusalsRequest) String() string {
 func (*ListRefusalsRequest) ProtoMessage() {}
 
 func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[60]
+	mi := &file_accountant_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4701,7 +3657,7 @@ func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRefusalsRequest.ProtoReflect.Descriptor instead.
 func (*ListRefusalsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{60}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ListRefusalsRequest) GetLedger() string {
@@ -4735,7 +3691,7 @@ type ListRefusalsResponse struct {
 
 func (x *ListRefusalsResponse) Reset() {
 	*x = ListRefusalsResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[61]
+	mi := &file_accountant_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4747,7 +3703,7 @@ func (x *ListRefusalsResponse) String() string {
 func (*ListRefusalsResponse) ProtoMessage() {}
 
 func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[61]
+	mi := &file_accountant_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4760,7 +3716,7 @@ func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRefusalsResponse.ProtoReflect.Descriptor instead.
 func (*ListRefusalsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{61}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ListRefusalsResponse) GetCount() uint64 {
@@ -4826,7 +3782,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_accountant_v1_services_proto_msgTypes[62]
+	mi := &file_accountant_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4838,7 +3794,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[62]
+	mi := &file_accountant_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4851,7 +3807,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{62}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Refusal) GetTime() *timestamppb.Timestamp {
@@ -4939,7 +3895,7 @@ type CreateDatasetRequest struct {
 
 func (x *CreateDatasetRequest) Reset() {
 	*x = CreateDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[63]
+	mi := &file_accountant_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4951,7 +3907,7 @@ func (x *CreateDatasetRequest) String() string {
 func (*CreateDatasetRequest) ProtoMessage() {}
 
 func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[63]
+	mi := &file_accountant_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4964,7 +3920,7 @@ func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetRequest.ProtoReflect.Descriptor instead.
 func (*CreateDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{63}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CreateDatasetRequest) GetSpec() *DatasetSpec {
@@ -5013,7 +3969,7 @@ type CreateDatasetResponse struct {
 
 func (x *CreateDatasetResponse) Reset() {
 	*x = CreateDatasetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[64]
+	mi := &file_accountant_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5025,7 +3981,7 @@ func (x *CreateDatasetResponse) String() string {
 func (*CreateDatasetResponse) ProtoMessage() {}
 
 func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[64]
+	mi := &file_accountant_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5038,7 +3994,7 @@ func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetResponse.ProtoReflect.Descriptor instead.
 func (*CreateDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CreateDatasetResponse) GetDataset() *Dataset {
@@ -5080,7 +4036,7 @@ type GetDatasetRequest struct {
 
 func (x *GetDatasetRequest) Reset() {
 	*x = GetDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[65]
+	mi := &file_accountant_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5092,7 +4048,7 @@ func (x *GetDatasetRequest) String() string {
 func (*GetDatasetRequest) ProtoMessage() {}
 
 func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[65]
+	mi := &file_accountant_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5105,7 +4061,7 @@ func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetDatasetRequest) GetId() string {
@@ -5126,7 +4082,7 @@ type GetDatasetResponse struct {
 
 func (x *GetDatasetResponse) Reset() {
 	*x = GetDatasetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[66]
+	mi := &file_accountant_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5138,7 +4094,7 @@ func (x *GetDatasetResponse) String() string {
 func (*GetDatasetResponse) ProtoMessage() {}
 
 func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[66]
+	mi := &file_accountant_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5151,7 +4107,7 @@ func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetDatasetResponse) GetDataset() *Dataset {
@@ -5174,7 +4130,7 @@ type ListDatasetsRequest struct {
 
 func (x *ListDatasetsRequest) Reset() {
 	*x = ListDatasetsRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[67]
+	mi := &file_accountant_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5186,7 +4142,7 @@ func (x *ListDatasetsRequest) String() string {
 func (*ListDatasetsRequest) ProtoMessage() {}
 
 func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[67]
+	mi := &file_accountant_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5199,7 +4155,7 @@ func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsRequest.ProtoReflect.Descriptor instead.
 func (*ListDatasetsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListDatasetsRequest) GetPageSize() uint32 {
@@ -5230,7 +4186,7 @@ type ListDatasetsResponse struct {
 
 func (x *ListDatasetsResponse) Reset() {
 	*x = ListDatasetsResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[68]
+	mi := &file_accountant_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5242,7 +4198,7 @@ func (x *ListDatasetsResponse) String() string {
 func (*ListDatasetsResponse) ProtoMessage() {}
 
 func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[68]
+	mi := &file_accountant_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5255,7 +4211,7 @@ func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsResponse.ProtoReflect.Descriptor instead.
 func (*ListDatasetsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListDatasetsResponse) GetDatasets() []*Dataset {
@@ -5275,21 +4231,17 @@ func (x *ListDatasetsResponse) GetNextPageToken() string {
 // AmendDatasetRequest changes a dataset's record.
 type AmendDatasetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The dataset's identifier. Required.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The writer: a UUID, or "request/X". Required.
-	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
-	// The next number of the lane; from 1.
-	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Where the write goes. Required. The ledger is the dataset's record, "dataset:" and its identifier.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
 	// What to change, and why. Required.
-	Amend         *AmendDataset `protobuf:"bytes,4,opt,name=amend,proto3" json:"amend,omitempty"`
+	Amend         *AmendDataset `protobuf:"bytes,2,opt,name=amend,proto3" json:"amend,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AmendDatasetRequest) Reset() {
 	*x = AmendDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[69]
+	mi := &file_accountant_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5301,7 +4253,7 @@ func (x *AmendDatasetRequest) String() string {
 func (*AmendDatasetRequest) ProtoMessage() {}
 
 func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[69]
+	mi := &file_accountant_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5314,28 +4266,14 @@ func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDatasetRequest.ProtoReflect.Descriptor instead.
 func (*AmendDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
-func (x *AmendDatasetRequest) GetId() string {
+func (x *AmendDatasetRequest) GetLane() *Lane {
 	if x != nil {
-		return x.Id
+		return x.Lane
 	}
-	return ""
-}
-
-func (x *AmendDatasetRequest) GetWriter() string {
-	if x != nil {
-		return x.Writer
-	}
-	return ""
-}
-
-func (x *AmendDatasetRequest) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
+	return nil
 }
 
 func (x *AmendDatasetRequest) GetAmend() *AmendDataset {
@@ -5343,61 +4281,6 @@ func (x *AmendDatasetRequest) GetAmend() *AmendDataset {
 		return x.Amend
 	}
 	return nil
-}
-
-// AmendDatasetResponse confirms it.
-type AmendDatasetResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry.
-	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AmendDatasetResponse) Reset() {
-	*x = AmendDatasetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[70]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AmendDatasetResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AmendDatasetResponse) ProtoMessage() {}
-
-func (x *AmendDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[70]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AmendDatasetResponse.ProtoReflect.Descriptor instead.
-func (*AmendDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{70}
-}
-
-func (x *AmendDatasetResponse) GetReceipt() *Receipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *AmendDatasetResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
 }
 
 // GetDatasetStatementRequest asks for a dataset's statement.
@@ -5413,7 +4296,7 @@ type GetDatasetStatementRequest struct {
 
 func (x *GetDatasetStatementRequest) Reset() {
 	*x = GetDatasetStatementRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[71]
+	mi := &file_accountant_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5425,7 +4308,7 @@ func (x *GetDatasetStatementRequest) String() string {
 func (*GetDatasetStatementRequest) ProtoMessage() {}
 
 func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[71]
+	mi := &file_accountant_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5438,7 +4321,7 @@ func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetStatementRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *GetDatasetStatementRequest) GetId() string {
@@ -5470,7 +4353,7 @@ type GetDatasetStatementResponse struct {
 
 func (x *GetDatasetStatementResponse) Reset() {
 	*x = GetDatasetStatementResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[72]
+	mi := &file_accountant_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5482,7 +4365,7 @@ func (x *GetDatasetStatementResponse) String() string {
 func (*GetDatasetStatementResponse) ProtoMessage() {}
 
 func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[72]
+	mi := &file_accountant_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5495,7 +4378,7 @@ func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetStatementResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *GetDatasetStatementResponse) GetDataset() *Dataset {
@@ -5540,7 +4423,7 @@ type BudgetExceeded_Shortfall struct {
 
 func (x *BudgetExceeded_Shortfall) Reset() {
 	*x = BudgetExceeded_Shortfall{}
-	mi := &file_accountant_v1_services_proto_msgTypes[73]
+	mi := &file_accountant_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5552,7 +4435,7 @@ func (x *BudgetExceeded_Shortfall) String() string {
 func (*BudgetExceeded_Shortfall) ProtoMessage() {}
 
 func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[73]
+	mi := &file_accountant_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5565,7 +4448,7 @@ func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Shortfall.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Shortfall) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33, 0}
 }
 
 func (x *BudgetExceeded_Shortfall) GetBudget() uint32 {
@@ -5625,7 +4508,7 @@ type BudgetExceeded_PlanLine struct {
 
 func (x *BudgetExceeded_PlanLine) Reset() {
 	*x = BudgetExceeded_PlanLine{}
-	mi := &file_accountant_v1_services_proto_msgTypes[74]
+	mi := &file_accountant_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5637,7 +4520,7 @@ func (x *BudgetExceeded_PlanLine) String() string {
 func (*BudgetExceeded_PlanLine) ProtoMessage() {}
 
 func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[74]
+	mi := &file_accountant_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5650,7 +4533,7 @@ func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_PlanLine.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_PlanLine) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33, 1}
 }
 
 func (x *BudgetExceeded_PlanLine) GetMechanism() *Mechanism {
@@ -5689,7 +4572,7 @@ type BudgetExceeded_Difference struct {
 
 func (x *BudgetExceeded_Difference) Reset() {
 	*x = BudgetExceeded_Difference{}
-	mi := &file_accountant_v1_services_proto_msgTypes[75]
+	mi := &file_accountant_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5701,7 +4584,7 @@ func (x *BudgetExceeded_Difference) String() string {
 func (*BudgetExceeded_Difference) ProtoMessage() {}
 
 func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[75]
+	mi := &file_accountant_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5714,7 +4597,7 @@ func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Difference.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Difference) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33, 2}
 }
 
 func (x *BudgetExceeded_Difference) GetField() string {
@@ -5753,7 +4636,7 @@ type BudgetExceeded_Unplanned struct {
 
 func (x *BudgetExceeded_Unplanned) Reset() {
 	*x = BudgetExceeded_Unplanned{}
-	mi := &file_accountant_v1_services_proto_msgTypes[76]
+	mi := &file_accountant_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5765,7 +4648,7 @@ func (x *BudgetExceeded_Unplanned) String() string {
 func (*BudgetExceeded_Unplanned) ProtoMessage() {}
 
 func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[76]
+	mi := &file_accountant_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5778,7 +4661,7 @@ func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Unplanned.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Unplanned) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45, 3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33, 3}
 }
 
 func (x *BudgetExceeded_Unplanned) GetMechanism() *Mechanism {
@@ -5820,7 +4703,7 @@ type SetRefusal_Member struct {
 
 func (x *SetRefusal_Member) Reset() {
 	*x = SetRefusal_Member{}
-	mi := &file_accountant_v1_services_proto_msgTypes[77]
+	mi := &file_accountant_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5832,7 +4715,7 @@ func (x *SetRefusal_Member) String() string {
 func (*SetRefusal_Member) ProtoMessage() {}
 
 func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[77]
+	mi := &file_accountant_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5845,7 +4728,7 @@ func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRefusal_Member.ProtoReflect.Descriptor instead.
 func (*SetRefusal_Member) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 0}
 }
 
 func (x *SetRefusal_Member) GetLedger() string {
@@ -5894,7 +4777,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_services_proto_msgTypes[78]
+	mi := &file_accountant_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5906,7 +4789,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[78]
+	mi := &file_accountant_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5919,7 +4802,7 @@ func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest_Open.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_Open) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 0}
 }
 
 func (x *ReportStreamRequest_Open) GetLedger() string {
@@ -5956,7 +4839,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_services_proto_msgTypes[79]
+	mi := &file_accountant_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5968,7 +4851,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[79]
+	mi := &file_accountant_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5981,7 +4864,7 @@ func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCharge.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCharge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 1}
 }
 
 func (x *ReportStreamRequest_SequencedCharge) GetSequence() uint64 {
@@ -6011,7 +4894,7 @@ type ReportStreamRequest_SequencedReserve struct {
 
 func (x *ReportStreamRequest_SequencedReserve) Reset() {
 	*x = ReportStreamRequest_SequencedReserve{}
-	mi := &file_accountant_v1_services_proto_msgTypes[80]
+	mi := &file_accountant_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6023,7 +4906,7 @@ func (x *ReportStreamRequest_SequencedReserve) String() string {
 func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[80]
+	mi := &file_accountant_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6036,7 +4919,7 @@ func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedReserve.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedReserve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 2}
 }
 
 func (x *ReportStreamRequest_SequencedReserve) GetSequence() uint64 {
@@ -6066,7 +4949,7 @@ type ReportStreamRequest_SequencedCommit struct {
 
 func (x *ReportStreamRequest_SequencedCommit) Reset() {
 	*x = ReportStreamRequest_SequencedCommit{}
-	mi := &file_accountant_v1_services_proto_msgTypes[81]
+	mi := &file_accountant_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6078,7 +4961,7 @@ func (x *ReportStreamRequest_SequencedCommit) String() string {
 func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[81]
+	mi := &file_accountant_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6091,7 +4974,7 @@ func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCommit.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCommit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48, 3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 3}
 }
 
 func (x *ReportStreamRequest_SequencedCommit) GetSequence() uint64 {
@@ -6121,7 +5004,7 @@ type ReportStreamRequest_SequencedRelease struct {
 
 func (x *ReportStreamRequest_SequencedRelease) Reset() {
 	*x = ReportStreamRequest_SequencedRelease{}
-	mi := &file_accountant_v1_services_proto_msgTypes[82]
+	mi := &file_accountant_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6133,7 +5016,7 @@ func (x *ReportStreamRequest_SequencedRelease) String() string {
 func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[82]
+	mi := &file_accountant_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6146,7 +5029,7 @@ func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedRelease.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedRelease) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48, 4}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 4}
 }
 
 func (x *ReportStreamRequest_SequencedRelease) GetSequence() uint64 {
@@ -6174,7 +5057,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_services_proto_msgTypes[83]
+	mi := &file_accountant_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6186,7 +5069,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[83]
+	mi := &file_accountant_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6199,7 +5082,7 @@ func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Opened.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Opened) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 0}
 }
 
 func (x *ReportStreamResponse_Opened) GetLastSequence() uint64 {
@@ -6222,7 +5105,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_services_proto_msgTypes[84]
+	mi := &file_accountant_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6234,7 +5117,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[84]
+	mi := &file_accountant_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6247,7 +5130,7 @@ func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ReportStreamResponse_Acknowledged.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Acknowledged) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 1}
 }
 
 func (x *ReportStreamResponse_Acknowledged) GetThrough() uint64 {
@@ -6282,7 +5165,7 @@ type ReportStreamResponse_Rejected struct {
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_services_proto_msgTypes[85]
+	mi := &file_accountant_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6294,7 +5177,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[85]
+	mi := &file_accountant_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6307,7 +5190,7 @@ func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Rejected.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Rejected) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 2}
 }
 
 func (x *ReportStreamResponse_Rejected) GetSequence() uint64 {
@@ -6342,7 +5225,21 @@ var File_accountant_v1_services_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_services_proto_rawDesc = "" +
 	"\n" +
-	"\x1caccountant/v1/services.proto\x12\raccountant.v1\x1a\x19accountant/v1/audit.proto\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1baccountant/v1/dataset.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1baccountant/v1/options.proto\x1a\x1caccountant/v1/overview.proto\x1a\x17accountant/v1/set.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"D\n" +
+	"\x1caccountant/v1/services.proto\x12\raccountant.v1\x1a\x19accountant/v1/audit.proto\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1baccountant/v1/dataset.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1baccountant/v1/options.proto\x1a\x1caccountant/v1/overview.proto\x1a\x17accountant/v1/set.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x01\n" +
+	"\x04Lane\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
+	"\bsequence\x18\x03 \x01(\x04R\bsequence\x129\n" +
+	"\flast_receipt\x18\x04 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\x12\x1d\n" +
+	"\n" +
+	"check_only\x18\x05 \x01(\bR\tcheckOnly\"\xb9\x01\n" +
+	"\rWriteResponse\x120\n" +
+	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\x12\x1d\n" +
+	"\n" +
+	"check_only\x18\x03 \x01(\bR\tcheckOnly\x12;\n" +
+	"\vexpire_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\"D\n" +
 	"\x13CreateLedgerRequest\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\"_\n" +
 	"\x14CreateLedgerResponse\x12-\n" +
@@ -6360,139 +5257,49 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"n\n" +
 	"\x13ListLedgersResponse\x12/\n" +
 	"\aledgers\x18\x01 \x03(\v2\x15.accountant.v1.LedgerR\aledgers\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xaf\x01\n" +
-	"\x12CloseLedgerRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"c\n" +
-	"\x13CloseLedgerResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xe4\x01\n" +
-	"\rReportRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12-\n" +
-	"\x06charge\x18\x04 \x01(\v2\x15.accountant.v1.ChargeR\x06charge\x12\x1d\n" +
-	"\n" +
-	"check_only\x18\x05 \x01(\bR\tcheckOnly\x129\n" +
-	"\flast_receipt\x18\x06 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"}\n" +
-	"\x0eReportResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\x12\x1d\n" +
-	"\n" +
-	"check_only\x18\x03 \x01(\bR\tcheckOnly\"\xc9\x01\n" +
-	"\x0eReserveRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x120\n" +
-	"\areserve\x18\x04 \x01(\v2\x16.accountant.v1.ReserveR\areserve\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"\x9c\x01\n" +
-	"\x0fReserveResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\x12;\n" +
-	"\vexpire_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\"\xc5\x01\n" +
-	"\rCommitRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12-\n" +
-	"\x06commit\x18\x04 \x01(\v2\x15.accountant.v1.CommitR\x06commit\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"^\n" +
-	"\x0eCommitResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xc9\x01\n" +
-	"\x0eReleaseRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x120\n" +
-	"\arelease\x18\x04 \x01(\v2\x16.accountant.v1.ReleaseR\arelease\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"_\n" +
-	"\x0fReleaseResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xc5\x01\n" +
-	"\rExpireRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12-\n" +
-	"\x06expire\x18\x04 \x01(\v2\x15.accountant.v1.ExpireR\x06expire\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"^\n" +
-	"\x0eExpireResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xbd\x01\n" +
-	"\vFreeRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12'\n" +
-	"\x04free\x18\x04 \x01(\v2\x13.accountant.v1.FreeR\x04free\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"\\\n" +
-	"\fFreeResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xc5\x01\n" +
-	"\rRefundRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12-\n" +
-	"\x06refund\x18\x04 \x01(\v2\x15.accountant.v1.RefundR\x06refund\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"^\n" +
-	"\x0eRefundResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xc1\x01\n" +
-	"\fRaiseRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12*\n" +
-	"\x05raise\x18\x04 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"]\n" +
-	"\rRaiseResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xd1\x01\n" +
-	"\x10ReconcileRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x126\n" +
-	"\treconcile\x18\x04 \x01(\v2\x18.accountant.v1.ReconcileR\treconcile\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"a\n" +
-	"\x11ReconcileResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xd9\x01\n" +
-	"\x12AcknowledgeRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12<\n" +
-	"\vacknowledge\x18\x04 \x01(\v2\x1a.accountant.v1.AcknowledgeR\vacknowledge\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"c\n" +
-	"\x13AcknowledgeResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xc9\x01\n" +
-	"\x0eProposeRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x120\n" +
-	"\apropose\x18\x04 \x01(\v2\x16.accountant.v1.ProposeR\apropose\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"_\n" +
-	"\x0fProposeResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xb3\x01\n" +
-	"\x0eApproveRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12\x1a\n" +
-	"\bproposal\x18\x04 \x01(\x04R\bproposal\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"_\n" +
-	"\x0fApproveResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xcd\x01\n" +
-	"\x0fWithdrawRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x123\n" +
-	"\bwithdraw\x18\x04 \x01(\v2\x17.accountant.v1.WithdrawR\bwithdraw\x129\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"`\n" +
-	"\x10WithdrawResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xaa\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"i\n" +
+	"\x12CloseLedgerRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x12*\n" +
+	"\x05close\x18\x02 \x01(\v2\x14.accountant.v1.CloseR\x05close\"g\n" +
+	"\rReportRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x12-\n" +
+	"\x06charge\x18\x02 \x01(\v2\x15.accountant.v1.ChargeR\x06charge\"k\n" +
+	"\x0eReserveRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x120\n" +
+	"\areserve\x18\x02 \x01(\v2\x16.accountant.v1.ReserveR\areserve\"g\n" +
+	"\rCommitRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x12-\n" +
+	"\x06commit\x18\x02 \x01(\v2\x15.accountant.v1.CommitR\x06commit\"k\n" +
+	"\x0eReleaseRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x120\n" +
+	"\arelease\x18\x02 \x01(\v2\x16.accountant.v1.ReleaseR\arelease\"g\n" +
+	"\rExpireRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x12-\n" +
+	"\x06expire\x18\x02 \x01(\v2\x15.accountant.v1.ExpireR\x06expire\"_\n" +
+	"\vFreeRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x12'\n" +
+	"\x04free\x18\x02 \x01(\v2\x13.accountant.v1.FreeR\x04free\"g\n" +
+	"\rRefundRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x12-\n" +
+	"\x06refund\x18\x02 \x01(\v2\x15.accountant.v1.RefundR\x06refund\"c\n" +
+	"\fRaiseRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x12*\n" +
+	"\x05raise\x18\x02 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\"s\n" +
+	"\x10ReconcileRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x126\n" +
+	"\treconcile\x18\x02 \x01(\v2\x18.accountant.v1.ReconcileR\treconcile\"{\n" +
+	"\x12AcknowledgeRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x12<\n" +
+	"\vacknowledge\x18\x02 \x01(\v2\x1a.accountant.v1.AcknowledgeR\vacknowledge\"k\n" +
+	"\x0eProposeRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x120\n" +
+	"\apropose\x18\x02 \x01(\v2\x16.accountant.v1.ProposeR\apropose\"k\n" +
+	"\x0eApproveRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x120\n" +
+	"\aapprove\x18\x02 \x01(\v2\x16.accountant.v1.ApproveR\aapprove\"o\n" +
+	"\x0fWithdrawRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x123\n" +
+	"\bwithdraw\x18\x02 \x01(\v2\x17.accountant.v1.WithdrawR\bwithdraw\"\xaa\x01\n" +
 	"\x10GetAccessRequest\x12\x1c\n" +
 	"\tprincipal\x18\x01 \x01(\tR\tprincipal\x12\x16\n" +
 	"\x06groups\x18\x02 \x03(\tR\x06groups\x12\x16\n" +
@@ -6795,47 +5602,42 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\"r\n" +
 	"\x14ListDatasetsResponse\x122\n" +
 	"\bdatasets\x18\x01 \x03(\v2\x16.accountant.v1.DatasetR\bdatasets\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8c\x01\n" +
-	"\x13AmendDatasetRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
-	"\bsequence\x18\x03 \x01(\x04R\bsequence\x121\n" +
-	"\x05amend\x18\x04 \x01(\v2\x1b.accountant.v1.AmendDatasetR\x05amend\"d\n" +
-	"\x14AmendDatasetResponse\x120\n" +
-	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"D\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"q\n" +
+	"\x13AmendDatasetRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x121\n" +
+	"\x05amend\x18\x02 \x01(\v2\x1b.accountant.v1.AmendDatasetR\x05amend\"D\n" +
 	"\x1aGetDatasetStatementRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06deltas\x18\x02 \x03(\x01R\x06deltas\"\xbf\x01\n" +
 	"\x1bGetDatasetStatementResponse\x120\n" +
 	"\adataset\x18\x01 \x01(\v2\x16.accountant.v1.DatasetR\adataset\x126\n" +
 	"\tstatement\x18\x02 \x01(\v2\x18.accountant.v1.StatementR\tstatement\x126\n" +
-	"\aledgers\x18\x03 \x03(\v2\x1c.accountant.v1.DatasetLedgerR\aledgers2\x81\x06\n" +
+	"\aledgers\x18\x03 \x03(\v2\x1c.accountant.v1.DatasetLedgerR\aledgers2\xf1\x05\n" +
 	"\aLedgers\x12a\n" +
 	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x03\x12[\n" +
 	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x01\x12a\n" +
 	"\vListLedgers\x12!.accountant.v1.ListLedgersRequest\x1a\".accountant.v1.ListLedgersResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x04\x90\x02\x01\x12c\n" +
 	"\vWatchLedger\x12!.accountant.v1.WatchLedgerRequest\x1a\".accountant.v1.WatchLedgerResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x010\x01\x12P\n" +
-	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.RaiseResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12\\\n" +
-	"\tReconcile\x12\x1f.accountant.v1.ReconcileRequest\x1a .accountant.v1.ReconcileResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12^\n" +
-	"\vAcknowledge\x12!.accountant.v1.AcknowledgeRequest\x1a\".accountant.v1.AcknowledgeResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x01\x12^\n" +
-	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\".accountant.v1.CloseLedgerResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x012\xfc\b\n" +
-	"\aCharges\x12O\n" +
-	"\x06Report\x12\x1c.accountant.v1.ReportRequest\x1a\x1d.accountant.v1.ReportResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12e\n" +
-	"\fReportStream\x12\".accountant.v1.ReportStreamRequest\x1a#.accountant.v1.ReportStreamResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01(\x010\x01\x12R\n" +
-	"\aReserve\x12\x1d.accountant.v1.ReserveRequest\x1a\x1e.accountant.v1.ReserveResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12O\n" +
-	"\x06Commit\x12\x1c.accountant.v1.CommitRequest\x1a\x1d.accountant.v1.CommitResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12R\n" +
-	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1e.accountant.v1.ReleaseResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12X\n" +
+	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12X\n" +
+	"\tReconcile\x12\x1f.accountant.v1.ReconcileRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12X\n" +
+	"\vAcknowledge\x12!.accountant.v1.AcknowledgeRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x01\x12X\n" +
+	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x012\xf5\b\n" +
+	"\aCharges\x12N\n" +
+	"\x06Report\x12\x1c.accountant.v1.ReportRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12e\n" +
+	"\fReportStream\x12\".accountant.v1.ReportStreamRequest\x1a#.accountant.v1.ReportStreamResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01(\x010\x01\x12P\n" +
+	"\aReserve\x12\x1d.accountant.v1.ReserveRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12N\n" +
+	"\x06Commit\x12\x1c.accountant.v1.CommitRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12P\n" +
+	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12X\n" +
 	"\tReportSet\x12\x1f.accountant.v1.ReportSetRequest\x1a .accountant.v1.ReportSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12[\n" +
 	"\n" +
 	"ReserveSet\x12 .accountant.v1.ReserveSetRequest\x1a!.accountant.v1.ReserveSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12X\n" +
 	"\tCommitSet\x12\x1f.accountant.v1.CommitSetRequest\x1a .accountant.v1.CommitSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12[\n" +
 	"\n" +
-	"ReleaseSet\x12 .accountant.v1.ReleaseSetRequest\x1a!.accountant.v1.ReleaseSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12Q\n" +
-	"\x06Expire\x12\x1c.accountant.v1.ExpireRequest\x1a\x1d.accountant.v1.ExpireResponse\"\n" +
-	"\xa2\xbb\x18\x06\b\x03\x10\x01 \x01\x12M\n" +
-	"\x04Free\x12\x1a.accountant.v1.FreeRequest\x1a\x1b.accountant.v1.FreeResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12S\n" +
-	"\x06Refund\x12\x1c.accountant.v1.RefundRequest\x1a\x1d.accountant.v1.RefundResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12[\n" +
+	"ReleaseSet\x12 .accountant.v1.ReleaseSetRequest\x1a!.accountant.v1.ReleaseSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12P\n" +
+	"\x06Expire\x12\x1c.accountant.v1.ExpireRequest\x1a\x1c.accountant.v1.WriteResponse\"\n" +
+	"\xa2\xbb\x18\x06\b\x03\x10\x01 \x01\x12N\n" +
+	"\x04Free\x12\x1a.accountant.v1.FreeRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12R\n" +
+	"\x06Refund\x12\x1c.accountant.v1.RefundRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12[\n" +
 	"\tGetWriter\x12\x1f.accountant.v1.GetWriterRequest\x1a .accountant.v1.GetWriterResponse\"\v\xa2\xbb\x18\x04\b\x02\x10\x01\x90\x02\x012\xb9\a\n" +
 	"\tQuestions\x12d\n" +
 	"\fQueryPrivacy\x12\".accountant.v1.QueryPrivacyRequest\x1a#.accountant.v1.QueryPrivacyResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x02\x90\x02\x01\x12m\n" +
@@ -6846,22 +5648,22 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\fQueryHistory\x12\".accountant.v1.QueryHistoryRequest\x1a#.accountant.v1.QueryHistoryResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x01\x12g\n" +
 	"\rQuerySpending\x12#.accountant.v1.QuerySpendingRequest\x1a$.accountant.v1.QuerySpendingResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12g\n" +
 	"\rQueryForecast\x12#.accountant.v1.QueryForecastRequest\x1a$.accountant.v1.QueryForecastResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x01\x12d\n" +
-	"\fGetStatement\x12\".accountant.v1.GetStatementRequest\x1a#.accountant.v1.GetStatementResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x012\x9c\x04\n" +
+	"\fGetStatement\x12\".accountant.v1.GetStatementRequest\x1a#.accountant.v1.GetStatementResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x012\x95\x04\n" +
 	"\bDatasets\x12h\n" +
 	"\rCreateDataset\x12#.accountant.v1.CreateDatasetRequest\x1a$.accountant.v1.CreateDatasetResponse\"\f\xa2\xbb\x18\b\b\x04\x10\a\x18\x03 \x01\x12^\n" +
 	"\n" +
 	"GetDataset\x12 .accountant.v1.GetDatasetRequest\x1a!.accountant.v1.GetDatasetResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x05\x90\x02\x01\x12d\n" +
-	"\fListDatasets\x12\".accountant.v1.ListDatasetsRequest\x1a#.accountant.v1.ListDatasetsResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x04\x90\x02\x01\x12e\n" +
-	"\fAmendDataset\x12\".accountant.v1.AmendDatasetRequest\x1a#.accountant.v1.AmendDatasetResponse\"\f\xa2\xbb\x18\b\b\x04\x10\a\x18\x03 \x01\x12y\n" +
+	"\fListDatasets\x12\".accountant.v1.ListDatasetsRequest\x1a#.accountant.v1.ListDatasetsResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x04\x90\x02\x01\x12^\n" +
+	"\fAmendDataset\x12\".accountant.v1.AmendDatasetRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\a\x18\x03 \x01\x12y\n" +
 	"\x13GetDatasetStatement\x12).accountant.v1.GetDatasetStatementRequest\x1a*.accountant.v1.GetDatasetStatementResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x06\x90\x02\x012\xb9\x02\n" +
 	"\x05Audit\x12a\n" +
 	"\vListEntries\x12!.accountant.v1.ListEntriesRequest\x1a\".accountant.v1.ListEntriesResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12d\n" +
 	"\fListRefusals\x12\".accountant.v1.ListRefusalsRequest\x1a#.accountant.v1.ListRefusalsResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12g\n" +
-	"\rGetSignedHead\x12#.accountant.v1.GetSignedHeadRequest\x1a$.accountant.v1.GetSignedHeadResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x012\xae\x04\n" +
-	"\x05Admin\x12V\n" +
-	"\aPropose\x12\x1d.accountant.v1.ProposeRequest\x1a\x1e.accountant.v1.ProposeResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x02 \x01\x12V\n" +
-	"\aApprove\x12\x1d.accountant.v1.ApproveRequest\x1a\x1e.accountant.v1.ApproveResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x02 \x01\x12W\n" +
-	"\bWithdraw\x12\x1e.accountant.v1.WithdrawRequest\x1a\x1f.accountant.v1.WithdrawResponse\"\n" +
+	"\rGetSignedHead\x12#.accountant.v1.GetSignedHeadRequest\x1a$.accountant.v1.GetSignedHeadResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x012\xa7\x04\n" +
+	"\x05Admin\x12T\n" +
+	"\aPropose\x12\x1d.accountant.v1.ProposeRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x02 \x01\x12T\n" +
+	"\aApprove\x12\x1d.accountant.v1.ApproveRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x02 \x01\x12T\n" +
+	"\bWithdraw\x12\x1e.accountant.v1.WithdrawRequest\x1a\x1c.accountant.v1.WriteResponse\"\n" +
 	"\xa2\xbb\x18\x06\b\x04\x10\x01 \x01\x12[\n" +
 	"\tGetAccess\x12\x1f.accountant.v1.GetAccessRequest\x1a .accountant.v1.GetAccessResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\b\x90\x02\x01\x12j\n" +
 	"\x0eGetStoreStatus\x12$.accountant.v1.GetStoreStatusRequest\x1a%.accountant.v1.GetStoreStatusResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\a\x90\x02\x01\x12S\n" +
@@ -6880,351 +5682,330 @@ func file_accountant_v1_services_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_services_proto_rawDescData
 }
 
-var file_accountant_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
+var file_accountant_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 74)
 var file_accountant_v1_services_proto_goTypes = []any{
-	(*CreateLedgerRequest)(nil),                  // 0: accountant.v1.CreateLedgerRequest
-	(*CreateLedgerResponse)(nil),                 // 1: accountant.v1.CreateLedgerResponse
-	(*GetLedgerRequest)(nil),                     // 2: accountant.v1.GetLedgerRequest
-	(*GetLedgerResponse)(nil),                    // 3: accountant.v1.GetLedgerResponse
-	(*ListLedgersRequest)(nil),                   // 4: accountant.v1.ListLedgersRequest
-	(*ListLedgersResponse)(nil),                  // 5: accountant.v1.ListLedgersResponse
-	(*CloseLedgerRequest)(nil),                   // 6: accountant.v1.CloseLedgerRequest
-	(*CloseLedgerResponse)(nil),                  // 7: accountant.v1.CloseLedgerResponse
-	(*ReportRequest)(nil),                        // 8: accountant.v1.ReportRequest
-	(*ReportResponse)(nil),                       // 9: accountant.v1.ReportResponse
+	(*Lane)(nil),                                 // 0: accountant.v1.Lane
+	(*WriteResponse)(nil),                        // 1: accountant.v1.WriteResponse
+	(*CreateLedgerRequest)(nil),                  // 2: accountant.v1.CreateLedgerRequest
+	(*CreateLedgerResponse)(nil),                 // 3: accountant.v1.CreateLedgerResponse
+	(*GetLedgerRequest)(nil),                     // 4: accountant.v1.GetLedgerRequest
+	(*GetLedgerResponse)(nil),                    // 5: accountant.v1.GetLedgerResponse
+	(*ListLedgersRequest)(nil),                   // 6: accountant.v1.ListLedgersRequest
+	(*ListLedgersResponse)(nil),                  // 7: accountant.v1.ListLedgersResponse
+	(*CloseLedgerRequest)(nil),                   // 8: accountant.v1.CloseLedgerRequest
+	(*ReportRequest)(nil),                        // 9: accountant.v1.ReportRequest
 	(*ReserveRequest)(nil),                       // 10: accountant.v1.ReserveRequest
-	(*ReserveResponse)(nil),                      // 11: accountant.v1.ReserveResponse
-	(*CommitRequest)(nil),                        // 12: accountant.v1.CommitRequest
-	(*CommitResponse)(nil),                       // 13: accountant.v1.CommitResponse
-	(*ReleaseRequest)(nil),                       // 14: accountant.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),                      // 15: accountant.v1.ReleaseResponse
-	(*ExpireRequest)(nil),                        // 16: accountant.v1.ExpireRequest
-	(*ExpireResponse)(nil),                       // 17: accountant.v1.ExpireResponse
-	(*FreeRequest)(nil),                          // 18: accountant.v1.FreeRequest
-	(*FreeResponse)(nil),                         // 19: accountant.v1.FreeResponse
-	(*RefundRequest)(nil),                        // 20: accountant.v1.RefundRequest
-	(*RefundResponse)(nil),                       // 21: accountant.v1.RefundResponse
-	(*RaiseRequest)(nil),                         // 22: accountant.v1.RaiseRequest
-	(*RaiseResponse)(nil),                        // 23: accountant.v1.RaiseResponse
-	(*ReconcileRequest)(nil),                     // 24: accountant.v1.ReconcileRequest
-	(*ReconcileResponse)(nil),                    // 25: accountant.v1.ReconcileResponse
-	(*AcknowledgeRequest)(nil),                   // 26: accountant.v1.AcknowledgeRequest
-	(*AcknowledgeResponse)(nil),                  // 27: accountant.v1.AcknowledgeResponse
-	(*ProposeRequest)(nil),                       // 28: accountant.v1.ProposeRequest
-	(*ProposeResponse)(nil),                      // 29: accountant.v1.ProposeResponse
-	(*ApproveRequest)(nil),                       // 30: accountant.v1.ApproveRequest
-	(*ApproveResponse)(nil),                      // 31: accountant.v1.ApproveResponse
-	(*WithdrawRequest)(nil),                      // 32: accountant.v1.WithdrawRequest
-	(*WithdrawResponse)(nil),                     // 33: accountant.v1.WithdrawResponse
-	(*GetAccessRequest)(nil),                     // 34: accountant.v1.GetAccessRequest
-	(*GetAccessResponse)(nil),                    // 35: accountant.v1.GetAccessResponse
-	(*WatchLedgerRequest)(nil),                   // 36: accountant.v1.WatchLedgerRequest
-	(*WatchLedgerResponse)(nil),                  // 37: accountant.v1.WatchLedgerResponse
-	(*GetStatementRequest)(nil),                  // 38: accountant.v1.GetStatementRequest
-	(*GetStatementResponse)(nil),                 // 39: accountant.v1.GetStatementResponse
-	(*Statement)(nil),                            // 40: accountant.v1.Statement
-	(*StatementSection)(nil),                     // 41: accountant.v1.StatementSection
-	(*GroupPrivacy)(nil),                         // 42: accountant.v1.GroupPrivacy
-	(*MechanismCount)(nil),                       // 43: accountant.v1.MechanismCount
-	(*StatedPrivacy)(nil),                        // 44: accountant.v1.StatedPrivacy
-	(*BudgetExceeded)(nil),                       // 45: accountant.v1.BudgetExceeded
-	(*ReportSetResponse)(nil),                    // 46: accountant.v1.ReportSetResponse
-	(*SetRefusal)(nil),                           // 47: accountant.v1.SetRefusal
-	(*ReportStreamRequest)(nil),                  // 48: accountant.v1.ReportStreamRequest
-	(*ReportStreamResponse)(nil),                 // 49: accountant.v1.ReportStreamResponse
-	(*GetWriterRequest)(nil),                     // 50: accountant.v1.GetWriterRequest
-	(*GetWriterResponse)(nil),                    // 51: accountant.v1.GetWriterResponse
-	(*QueryPrivacyRequest)(nil),                  // 52: accountant.v1.QueryPrivacyRequest
-	(*QueryPrivacyResponse)(nil),                 // 53: accountant.v1.QueryPrivacyResponse
-	(*QueryPrivacySetRequest)(nil),               // 54: accountant.v1.QueryPrivacySetRequest
-	(*QueryPrivacySetResponse)(nil),              // 55: accountant.v1.QueryPrivacySetResponse
-	(*LedgerPrivacy)(nil),                        // 56: accountant.v1.LedgerPrivacy
-	(*AnalysisResult)(nil),                       // 57: accountant.v1.AnalysisResult
-	(*ListEntriesRequest)(nil),                   // 58: accountant.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),                  // 59: accountant.v1.ListEntriesResponse
-	(*ListRefusalsRequest)(nil),                  // 60: accountant.v1.ListRefusalsRequest
-	(*ListRefusalsResponse)(nil),                 // 61: accountant.v1.ListRefusalsResponse
-	(*Refusal)(nil),                              // 62: accountant.v1.Refusal
-	(*CreateDatasetRequest)(nil),                 // 63: accountant.v1.CreateDatasetRequest
-	(*CreateDatasetResponse)(nil),                // 64: accountant.v1.CreateDatasetResponse
-	(*GetDatasetRequest)(nil),                    // 65: accountant.v1.GetDatasetRequest
-	(*GetDatasetResponse)(nil),                   // 66: accountant.v1.GetDatasetResponse
-	(*ListDatasetsRequest)(nil),                  // 67: accountant.v1.ListDatasetsRequest
-	(*ListDatasetsResponse)(nil),                 // 68: accountant.v1.ListDatasetsResponse
-	(*AmendDatasetRequest)(nil),                  // 69: accountant.v1.AmendDatasetRequest
-	(*AmendDatasetResponse)(nil),                 // 70: accountant.v1.AmendDatasetResponse
-	(*GetDatasetStatementRequest)(nil),           // 71: accountant.v1.GetDatasetStatementRequest
-	(*GetDatasetStatementResponse)(nil),          // 72: accountant.v1.GetDatasetStatementResponse
-	(*BudgetExceeded_Shortfall)(nil),             // 73: accountant.v1.BudgetExceeded.Shortfall
-	(*BudgetExceeded_PlanLine)(nil),              // 74: accountant.v1.BudgetExceeded.PlanLine
-	(*BudgetExceeded_Difference)(nil),            // 75: accountant.v1.BudgetExceeded.Difference
-	(*BudgetExceeded_Unplanned)(nil),             // 76: accountant.v1.BudgetExceeded.Unplanned
-	(*SetRefusal_Member)(nil),                    // 77: accountant.v1.SetRefusal.Member
-	(*ReportStreamRequest_Open)(nil),             // 78: accountant.v1.ReportStreamRequest.Open
-	(*ReportStreamRequest_SequencedCharge)(nil),  // 79: accountant.v1.ReportStreamRequest.SequencedCharge
-	(*ReportStreamRequest_SequencedReserve)(nil), // 80: accountant.v1.ReportStreamRequest.SequencedReserve
-	(*ReportStreamRequest_SequencedCommit)(nil),  // 81: accountant.v1.ReportStreamRequest.SequencedCommit
-	(*ReportStreamRequest_SequencedRelease)(nil), // 82: accountant.v1.ReportStreamRequest.SequencedRelease
-	(*ReportStreamResponse_Opened)(nil),          // 83: accountant.v1.ReportStreamResponse.Opened
-	(*ReportStreamResponse_Acknowledged)(nil),    // 84: accountant.v1.ReportStreamResponse.Acknowledged
-	(*ReportStreamResponse_Rejected)(nil),        // 85: accountant.v1.ReportStreamResponse.Rejected
-	nil,                                          // 86: accountant.v1.ListEntriesRequest.LabelsEntry
-	(*LedgerSpec)(nil),                           // 87: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                               // 88: accountant.v1.Ledger
-	(*Receipt)(nil),                              // 89: accountant.v1.Receipt
-	(*Charge)(nil),                               // 90: accountant.v1.Charge
-	(*Reserve)(nil),                              // 91: accountant.v1.Reserve
-	(*timestamppb.Timestamp)(nil),                // 92: google.protobuf.Timestamp
-	(*Commit)(nil),                               // 93: accountant.v1.Commit
-	(*Release)(nil),                              // 94: accountant.v1.Release
-	(*Expire)(nil),                               // 95: accountant.v1.Expire
-	(*Free)(nil),                                 // 96: accountant.v1.Free
-	(*Refund)(nil),                               // 97: accountant.v1.Refund
-	(*Raise)(nil),                                // 98: accountant.v1.Raise
-	(*Reconcile)(nil),                            // 99: accountant.v1.Reconcile
-	(*Acknowledge)(nil),                          // 100: accountant.v1.Acknowledge
-	(*Propose)(nil),                              // 101: accountant.v1.Propose
-	(*Withdraw)(nil),                             // 102: accountant.v1.Withdraw
-	(*TradeOffPoint)(nil),                        // 103: accountant.v1.TradeOffPoint
-	(*Mechanism)(nil),                            // 104: accountant.v1.Mechanism
-	(*SetReceipt)(nil),                           // 105: accountant.v1.SetReceipt
-	(*Workload)(nil),                             // 106: accountant.v1.Workload
-	(*Assumption)(nil),                           // 107: accountant.v1.Assumption
-	(*LedgerSet)(nil),                            // 108: accountant.v1.LedgerSet
-	(*Entry)(nil),                                // 109: accountant.v1.Entry
-	(*DatasetSpec)(nil),                          // 110: accountant.v1.DatasetSpec
-	(*Dataset)(nil),                              // 111: accountant.v1.Dataset
-	(*AmendDataset)(nil),                         // 112: accountant.v1.AmendDataset
-	(*DatasetLedger)(nil),                        // 113: accountant.v1.DatasetLedger
-	(*ReportSetRequest)(nil),                     // 114: accountant.v1.ReportSetRequest
-	(*ReserveSetRequest)(nil),                    // 115: accountant.v1.ReserveSetRequest
-	(*CommitSetRequest)(nil),                     // 116: accountant.v1.CommitSetRequest
-	(*ReleaseSetRequest)(nil),                    // 117: accountant.v1.ReleaseSetRequest
-	(*QueryPrivacyCurveRequest)(nil),             // 118: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                     // 119: accountant.v1.CalibrateRequest
-	(*QueryOverviewRequest)(nil),                 // 120: accountant.v1.QueryOverviewRequest
-	(*QueryHistoryRequest)(nil),                  // 121: accountant.v1.QueryHistoryRequest
-	(*QuerySpendingRequest)(nil),                 // 122: accountant.v1.QuerySpendingRequest
-	(*QueryForecastRequest)(nil),                 // 123: accountant.v1.QueryForecastRequest
-	(*GetSignedHeadRequest)(nil),                 // 124: accountant.v1.GetSignedHeadRequest
-	(*GetStoreStatusRequest)(nil),                // 125: accountant.v1.GetStoreStatusRequest
-	(*BackupRequest)(nil),                        // 126: accountant.v1.BackupRequest
-	(*ReserveSetResponse)(nil),                   // 127: accountant.v1.ReserveSetResponse
-	(*CommitSetResponse)(nil),                    // 128: accountant.v1.CommitSetResponse
-	(*ReleaseSetResponse)(nil),                   // 129: accountant.v1.ReleaseSetResponse
-	(*QueryPrivacyCurveResponse)(nil),            // 130: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 131: accountant.v1.CalibrateResponse
-	(*QueryOverviewResponse)(nil),                // 132: accountant.v1.QueryOverviewResponse
-	(*QueryHistoryResponse)(nil),                 // 133: accountant.v1.QueryHistoryResponse
-	(*QuerySpendingResponse)(nil),                // 134: accountant.v1.QuerySpendingResponse
-	(*QueryForecastResponse)(nil),                // 135: accountant.v1.QueryForecastResponse
-	(*GetSignedHeadResponse)(nil),                // 136: accountant.v1.GetSignedHeadResponse
-	(*GetStoreStatusResponse)(nil),               // 137: accountant.v1.GetStoreStatusResponse
-	(*BackupResponse)(nil),                       // 138: accountant.v1.BackupResponse
+	(*CommitRequest)(nil),                        // 11: accountant.v1.CommitRequest
+	(*ReleaseRequest)(nil),                       // 12: accountant.v1.ReleaseRequest
+	(*ExpireRequest)(nil),                        // 13: accountant.v1.ExpireRequest
+	(*FreeRequest)(nil),                          // 14: accountant.v1.FreeRequest
+	(*RefundRequest)(nil),                        // 15: accountant.v1.RefundRequest
+	(*RaiseRequest)(nil),                         // 16: accountant.v1.RaiseRequest
+	(*ReconcileRequest)(nil),                     // 17: accountant.v1.ReconcileRequest
+	(*AcknowledgeRequest)(nil),                   // 18: accountant.v1.AcknowledgeRequest
+	(*ProposeRequest)(nil),                       // 19: accountant.v1.ProposeRequest
+	(*ApproveRequest)(nil),                       // 20: accountant.v1.ApproveRequest
+	(*WithdrawRequest)(nil),                      // 21: accountant.v1.WithdrawRequest
+	(*GetAccessRequest)(nil),                     // 22: accountant.v1.GetAccessRequest
+	(*GetAccessResponse)(nil),                    // 23: accountant.v1.GetAccessResponse
+	(*WatchLedgerRequest)(nil),                   // 24: accountant.v1.WatchLedgerRequest
+	(*WatchLedgerResponse)(nil),                  // 25: accountant.v1.WatchLedgerResponse
+	(*GetStatementRequest)(nil),                  // 26: accountant.v1.GetStatementRequest
+	(*GetStatementResponse)(nil),                 // 27: accountant.v1.GetStatementResponse
+	(*Statement)(nil),                            // 28: accountant.v1.Statement
+	(*StatementSection)(nil),                     // 29: accountant.v1.StatementSection
+	(*GroupPrivacy)(nil),                         // 30: accountant.v1.GroupPrivacy
+	(*MechanismCount)(nil),                       // 31: accountant.v1.MechanismCount
+	(*StatedPrivacy)(nil),                        // 32: accountant.v1.StatedPrivacy
+	(*BudgetExceeded)(nil),                       // 33: accountant.v1.BudgetExceeded
+	(*ReportSetResponse)(nil),                    // 34: accountant.v1.ReportSetResponse
+	(*SetRefusal)(nil),                           // 35: accountant.v1.SetRefusal
+	(*ReportStreamRequest)(nil),                  // 36: accountant.v1.ReportStreamRequest
+	(*ReportStreamResponse)(nil),                 // 37: accountant.v1.ReportStreamResponse
+	(*GetWriterRequest)(nil),                     // 38: accountant.v1.GetWriterRequest
+	(*GetWriterResponse)(nil),                    // 39: accountant.v1.GetWriterResponse
+	(*QueryPrivacyRequest)(nil),                  // 40: accountant.v1.QueryPrivacyRequest
+	(*QueryPrivacyResponse)(nil),                 // 41: accountant.v1.QueryPrivacyResponse
+	(*QueryPrivacySetRequest)(nil),               // 42: accountant.v1.QueryPrivacySetRequest
+	(*QueryPrivacySetResponse)(nil),              // 43: accountant.v1.QueryPrivacySetResponse
+	(*LedgerPrivacy)(nil),                        // 44: accountant.v1.LedgerPrivacy
+	(*AnalysisResult)(nil),                       // 45: accountant.v1.AnalysisResult
+	(*ListEntriesRequest)(nil),                   // 46: accountant.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),                  // 47: accountant.v1.ListEntriesResponse
+	(*ListRefusalsRequest)(nil),                  // 48: accountant.v1.ListRefusalsRequest
+	(*ListRefusalsResponse)(nil),                 // 49: accountant.v1.ListRefusalsResponse
+	(*Refusal)(nil),                              // 50: accountant.v1.Refusal
+	(*CreateDatasetRequest)(nil),                 // 51: accountant.v1.CreateDatasetRequest
+	(*CreateDatasetResponse)(nil),                // 52: accountant.v1.CreateDatasetResponse
+	(*GetDatasetRequest)(nil),                    // 53: accountant.v1.GetDatasetRequest
+	(*GetDatasetResponse)(nil),                   // 54: accountant.v1.GetDatasetResponse
+	(*ListDatasetsRequest)(nil),                  // 55: accountant.v1.ListDatasetsRequest
+	(*ListDatasetsResponse)(nil),                 // 56: accountant.v1.ListDatasetsResponse
+	(*AmendDatasetRequest)(nil),                  // 57: accountant.v1.AmendDatasetRequest
+	(*GetDatasetStatementRequest)(nil),           // 58: accountant.v1.GetDatasetStatementRequest
+	(*GetDatasetStatementResponse)(nil),          // 59: accountant.v1.GetDatasetStatementResponse
+	(*BudgetExceeded_Shortfall)(nil),             // 60: accountant.v1.BudgetExceeded.Shortfall
+	(*BudgetExceeded_PlanLine)(nil),              // 61: accountant.v1.BudgetExceeded.PlanLine
+	(*BudgetExceeded_Difference)(nil),            // 62: accountant.v1.BudgetExceeded.Difference
+	(*BudgetExceeded_Unplanned)(nil),             // 63: accountant.v1.BudgetExceeded.Unplanned
+	(*SetRefusal_Member)(nil),                    // 64: accountant.v1.SetRefusal.Member
+	(*ReportStreamRequest_Open)(nil),             // 65: accountant.v1.ReportStreamRequest.Open
+	(*ReportStreamRequest_SequencedCharge)(nil),  // 66: accountant.v1.ReportStreamRequest.SequencedCharge
+	(*ReportStreamRequest_SequencedReserve)(nil), // 67: accountant.v1.ReportStreamRequest.SequencedReserve
+	(*ReportStreamRequest_SequencedCommit)(nil),  // 68: accountant.v1.ReportStreamRequest.SequencedCommit
+	(*ReportStreamRequest_SequencedRelease)(nil), // 69: accountant.v1.ReportStreamRequest.SequencedRelease
+	(*ReportStreamResponse_Opened)(nil),          // 70: accountant.v1.ReportStreamResponse.Opened
+	(*ReportStreamResponse_Acknowledged)(nil),    // 71: accountant.v1.ReportStreamResponse.Acknowledged
+	(*ReportStreamResponse_Rejected)(nil),        // 72: accountant.v1.ReportStreamResponse.Rejected
+	nil,                                          // 73: accountant.v1.ListEntriesRequest.LabelsEntry
+	(*Receipt)(nil),                              // 74: accountant.v1.Receipt
+	(*timestamppb.Timestamp)(nil),                // 75: google.protobuf.Timestamp
+	(*LedgerSpec)(nil),                           // 76: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 77: accountant.v1.Ledger
+	(*Close)(nil),                                // 78: accountant.v1.Close
+	(*Charge)(nil),                               // 79: accountant.v1.Charge
+	(*Reserve)(nil),                              // 80: accountant.v1.Reserve
+	(*Commit)(nil),                               // 81: accountant.v1.Commit
+	(*Release)(nil),                              // 82: accountant.v1.Release
+	(*Expire)(nil),                               // 83: accountant.v1.Expire
+	(*Free)(nil),                                 // 84: accountant.v1.Free
+	(*Refund)(nil),                               // 85: accountant.v1.Refund
+	(*Raise)(nil),                                // 86: accountant.v1.Raise
+	(*Reconcile)(nil),                            // 87: accountant.v1.Reconcile
+	(*Acknowledge)(nil),                          // 88: accountant.v1.Acknowledge
+	(*Propose)(nil),                              // 89: accountant.v1.Propose
+	(*Approve)(nil),                              // 90: accountant.v1.Approve
+	(*Withdraw)(nil),                             // 91: accountant.v1.Withdraw
+	(*TradeOffPoint)(nil),                        // 92: accountant.v1.TradeOffPoint
+	(*Mechanism)(nil),                            // 93: accountant.v1.Mechanism
+	(*SetReceipt)(nil),                           // 94: accountant.v1.SetReceipt
+	(*Workload)(nil),                             // 95: accountant.v1.Workload
+	(*Assumption)(nil),                           // 96: accountant.v1.Assumption
+	(*LedgerSet)(nil),                            // 97: accountant.v1.LedgerSet
+	(*Entry)(nil),                                // 98: accountant.v1.Entry
+	(*DatasetSpec)(nil),                          // 99: accountant.v1.DatasetSpec
+	(*Dataset)(nil),                              // 100: accountant.v1.Dataset
+	(*AmendDataset)(nil),                         // 101: accountant.v1.AmendDataset
+	(*DatasetLedger)(nil),                        // 102: accountant.v1.DatasetLedger
+	(*ReportSetRequest)(nil),                     // 103: accountant.v1.ReportSetRequest
+	(*ReserveSetRequest)(nil),                    // 104: accountant.v1.ReserveSetRequest
+	(*CommitSetRequest)(nil),                     // 105: accountant.v1.CommitSetRequest
+	(*ReleaseSetRequest)(nil),                    // 106: accountant.v1.ReleaseSetRequest
+	(*QueryPrivacyCurveRequest)(nil),             // 107: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 108: accountant.v1.CalibrateRequest
+	(*QueryOverviewRequest)(nil),                 // 109: accountant.v1.QueryOverviewRequest
+	(*QueryHistoryRequest)(nil),                  // 110: accountant.v1.QueryHistoryRequest
+	(*QuerySpendingRequest)(nil),                 // 111: accountant.v1.QuerySpendingRequest
+	(*QueryForecastRequest)(nil),                 // 112: accountant.v1.QueryForecastRequest
+	(*GetSignedHeadRequest)(nil),                 // 113: accountant.v1.GetSignedHeadRequest
+	(*GetStoreStatusRequest)(nil),                // 114: accountant.v1.GetStoreStatusRequest
+	(*BackupRequest)(nil),                        // 115: accountant.v1.BackupRequest
+	(*ReserveSetResponse)(nil),                   // 116: accountant.v1.ReserveSetResponse
+	(*CommitSetResponse)(nil),                    // 117: accountant.v1.CommitSetResponse
+	(*ReleaseSetResponse)(nil),                   // 118: accountant.v1.ReleaseSetResponse
+	(*QueryPrivacyCurveResponse)(nil),            // 119: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 120: accountant.v1.CalibrateResponse
+	(*QueryOverviewResponse)(nil),                // 121: accountant.v1.QueryOverviewResponse
+	(*QueryHistoryResponse)(nil),                 // 122: accountant.v1.QueryHistoryResponse
+	(*QuerySpendingResponse)(nil),                // 123: accountant.v1.QuerySpendingResponse
+	(*QueryForecastResponse)(nil),                // 124: accountant.v1.QueryForecastResponse
+	(*GetSignedHeadResponse)(nil),                // 125: accountant.v1.GetSignedHeadResponse
+	(*GetStoreStatusResponse)(nil),               // 126: accountant.v1.GetStoreStatusResponse
+	(*BackupResponse)(nil),                       // 127: accountant.v1.BackupResponse
 }
 var file_accountant_v1_services_proto_depIdxs = []int32{
-	87,  // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	88,  // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	88,  // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	88,  // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
-	89,  // 4: accountant.v1.CloseLedgerRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 5: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
-	90,  // 6: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
-	89,  // 7: accountant.v1.ReportRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 8: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
-	91,  // 9: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
-	89,  // 10: accountant.v1.ReserveRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 11: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
-	92,  // 12: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
-	93,  // 13: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
-	89,  // 14: accountant.v1.CommitRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 15: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
-	94,  // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
-	89,  // 17: accountant.v1.ReleaseRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 18: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
-	95,  // 19: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
-	89,  // 20: accountant.v1.ExpireRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 21: accountant.v1.ExpireResponse.receipt:type_name -> accountant.v1.Receipt
-	96,  // 22: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
-	89,  // 23: accountant.v1.FreeRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 24: accountant.v1.FreeResponse.receipt:type_name -> accountant.v1.Receipt
-	97,  // 25: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
-	89,  // 26: accountant.v1.RefundRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 27: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
-	98,  // 28: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
-	89,  // 29: accountant.v1.RaiseRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 30: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
-	99,  // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
-	89,  // 32: accountant.v1.ReconcileRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 33: accountant.v1.ReconcileResponse.receipt:type_name -> accountant.v1.Receipt
-	100, // 34: accountant.v1.AcknowledgeRequest.acknowledge:type_name -> accountant.v1.Acknowledge
-	89,  // 35: accountant.v1.AcknowledgeRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 36: accountant.v1.AcknowledgeResponse.receipt:type_name -> accountant.v1.Receipt
-	101, // 37: accountant.v1.ProposeRequest.propose:type_name -> accountant.v1.Propose
-	89,  // 38: accountant.v1.ProposeRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 39: accountant.v1.ProposeResponse.receipt:type_name -> accountant.v1.Receipt
-	89,  // 40: accountant.v1.ApproveRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 41: accountant.v1.ApproveResponse.receipt:type_name -> accountant.v1.Receipt
-	102, // 42: accountant.v1.WithdrawRequest.withdraw:type_name -> accountant.v1.Withdraw
-	89,  // 43: accountant.v1.WithdrawRequest.last_receipt:type_name -> accountant.v1.Receipt
-	89,  // 44: accountant.v1.WithdrawResponse.receipt:type_name -> accountant.v1.Receipt
-	88,  // 45: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	40,  // 46: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
-	88,  // 47: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
-	43,  // 48: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
-	44,  // 49: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
-	92,  // 50: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
-	41,  // 51: accountant.v1.Statement.sections:type_name -> accountant.v1.StatementSection
-	42,  // 52: accountant.v1.Statement.groups:type_name -> accountant.v1.GroupPrivacy
-	103, // 53: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
-	104, // 54: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
-	73,  // 55: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
-	43,  // 56: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
-	74,  // 57: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	76,  // 58: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
-	105, // 59: accountant.v1.ReportSetResponse.receipt:type_name -> accountant.v1.SetReceipt
-	47,  // 60: accountant.v1.ReportSetResponse.refusal:type_name -> accountant.v1.SetRefusal
-	77,  // 61: accountant.v1.SetRefusal.members:type_name -> accountant.v1.SetRefusal.Member
-	43,  // 62: accountant.v1.SetRefusal.fits:type_name -> accountant.v1.MechanismCount
-	78,  // 63: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
-	79,  // 64: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
-	80,  // 65: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
-	81,  // 66: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
-	82,  // 67: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
-	83,  // 68: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
-	84,  // 69: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
-	85,  // 70: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	106, // 71: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
-	57,  // 72: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	107, // 73: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
-	108, // 74: accountant.v1.QueryPrivacySetRequest.set:type_name -> accountant.v1.LedgerSet
-	56,  // 75: accountant.v1.QueryPrivacySetResponse.ledgers:type_name -> accountant.v1.LedgerPrivacy
-	53,  // 76: accountant.v1.QueryPrivacySetResponse.in_all:type_name -> accountant.v1.QueryPrivacyResponse
-	53,  // 77: accountant.v1.QueryPrivacySetResponse.in_one:type_name -> accountant.v1.QueryPrivacyResponse
-	53,  // 78: accountant.v1.LedgerPrivacy.privacy:type_name -> accountant.v1.QueryPrivacyResponse
-	86,  // 79: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
-	92,  // 80: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
-	92,  // 81: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
-	109, // 82: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	62,  // 83: accountant.v1.ListRefusalsResponse.refusals:type_name -> accountant.v1.Refusal
-	92,  // 84: accountant.v1.ListRefusalsResponse.count_start_time:type_name -> google.protobuf.Timestamp
-	92,  // 85: accountant.v1.ListRefusalsResponse.start_time:type_name -> google.protobuf.Timestamp
-	92,  // 86: accountant.v1.Refusal.time:type_name -> google.protobuf.Timestamp
-	45,  // 87: accountant.v1.Refusal.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	110, // 88: accountant.v1.CreateDatasetRequest.spec:type_name -> accountant.v1.DatasetSpec
-	111, // 89: accountant.v1.CreateDatasetResponse.dataset:type_name -> accountant.v1.Dataset
-	111, // 90: accountant.v1.GetDatasetResponse.dataset:type_name -> accountant.v1.Dataset
-	111, // 91: accountant.v1.ListDatasetsResponse.datasets:type_name -> accountant.v1.Dataset
-	112, // 92: accountant.v1.AmendDatasetRequest.amend:type_name -> accountant.v1.AmendDataset
-	89,  // 93: accountant.v1.AmendDatasetResponse.receipt:type_name -> accountant.v1.Receipt
-	111, // 94: accountant.v1.GetDatasetStatementResponse.dataset:type_name -> accountant.v1.Dataset
-	40,  // 95: accountant.v1.GetDatasetStatementResponse.statement:type_name -> accountant.v1.Statement
-	113, // 96: accountant.v1.GetDatasetStatementResponse.ledgers:type_name -> accountant.v1.DatasetLedger
-	104, // 97: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
-	104, // 98: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
-	74,  // 99: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	75,  // 100: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
-	45,  // 101: accountant.v1.SetRefusal.Member.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	89,  // 102: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
-	90,  // 103: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	91,  // 104: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	93,  // 105: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	94,  // 106: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	89,  // 107: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	45,  // 108: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	0,   // 109: accountant.v1.Ledgers.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	2,   // 110: accountant.v1.Ledgers.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	4,   // 111: accountant.v1.Ledgers.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	36,  // 112: accountant.v1.Ledgers.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	22,  // 113: accountant.v1.Ledgers.Raise:input_type -> accountant.v1.RaiseRequest
-	24,  // 114: accountant.v1.Ledgers.Reconcile:input_type -> accountant.v1.ReconcileRequest
-	26,  // 115: accountant.v1.Ledgers.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
-	6,   // 116: accountant.v1.Ledgers.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	8,   // 117: accountant.v1.Charges.Report:input_type -> accountant.v1.ReportRequest
-	48,  // 118: accountant.v1.Charges.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10,  // 119: accountant.v1.Charges.Reserve:input_type -> accountant.v1.ReserveRequest
-	12,  // 120: accountant.v1.Charges.Commit:input_type -> accountant.v1.CommitRequest
-	14,  // 121: accountant.v1.Charges.Release:input_type -> accountant.v1.ReleaseRequest
-	114, // 122: accountant.v1.Charges.ReportSet:input_type -> accountant.v1.ReportSetRequest
-	115, // 123: accountant.v1.Charges.ReserveSet:input_type -> accountant.v1.ReserveSetRequest
-	116, // 124: accountant.v1.Charges.CommitSet:input_type -> accountant.v1.CommitSetRequest
-	117, // 125: accountant.v1.Charges.ReleaseSet:input_type -> accountant.v1.ReleaseSetRequest
-	16,  // 126: accountant.v1.Charges.Expire:input_type -> accountant.v1.ExpireRequest
-	18,  // 127: accountant.v1.Charges.Free:input_type -> accountant.v1.FreeRequest
-	20,  // 128: accountant.v1.Charges.Refund:input_type -> accountant.v1.RefundRequest
-	50,  // 129: accountant.v1.Charges.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	52,  // 130: accountant.v1.Questions.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	54,  // 131: accountant.v1.Questions.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
-	118, // 132: accountant.v1.Questions.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	119, // 133: accountant.v1.Questions.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	120, // 134: accountant.v1.Questions.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
-	121, // 135: accountant.v1.Questions.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
-	122, // 136: accountant.v1.Questions.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
-	123, // 137: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
-	38,  // 138: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	63,  // 139: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
-	65,  // 140: accountant.v1.Datasets.GetDataset:input_type -> accountant.v1.GetDatasetRequest
-	67,  // 141: accountant.v1.Datasets.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
-	69,  // 142: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
-	71,  // 143: accountant.v1.Datasets.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
-	58,  // 144: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	60,  // 145: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
-	124, // 146: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	28,  // 147: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
-	30,  // 148: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
-	32,  // 149: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
-	34,  // 150: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
-	125, // 151: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
-	126, // 152: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
-	1,   // 153: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,   // 154: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,   // 155: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	37,  // 156: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	23,  // 157: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.RaiseResponse
-	25,  // 158: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.ReconcileResponse
-	27,  // 159: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.AcknowledgeResponse
-	7,   // 160: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,   // 161: accountant.v1.Charges.Report:output_type -> accountant.v1.ReportResponse
-	49,  // 162: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	11,  // 163: accountant.v1.Charges.Reserve:output_type -> accountant.v1.ReserveResponse
-	13,  // 164: accountant.v1.Charges.Commit:output_type -> accountant.v1.CommitResponse
-	15,  // 165: accountant.v1.Charges.Release:output_type -> accountant.v1.ReleaseResponse
-	46,  // 166: accountant.v1.Charges.ReportSet:output_type -> accountant.v1.ReportSetResponse
-	127, // 167: accountant.v1.Charges.ReserveSet:output_type -> accountant.v1.ReserveSetResponse
-	128, // 168: accountant.v1.Charges.CommitSet:output_type -> accountant.v1.CommitSetResponse
-	129, // 169: accountant.v1.Charges.ReleaseSet:output_type -> accountant.v1.ReleaseSetResponse
-	17,  // 170: accountant.v1.Charges.Expire:output_type -> accountant.v1.ExpireResponse
-	19,  // 171: accountant.v1.Charges.Free:output_type -> accountant.v1.FreeResponse
-	21,  // 172: accountant.v1.Charges.Refund:output_type -> accountant.v1.RefundResponse
-	51,  // 173: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	53,  // 174: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	55,  // 175: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
-	130, // 176: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	131, // 177: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	132, // 178: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
-	133, // 179: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
-	134, // 180: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
-	135, // 181: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
-	39,  // 182: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	64,  // 183: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
-	66,  // 184: accountant.v1.Datasets.GetDataset:output_type -> accountant.v1.GetDatasetResponse
-	68,  // 185: accountant.v1.Datasets.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
-	70,  // 186: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.AmendDatasetResponse
-	72,  // 187: accountant.v1.Datasets.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
-	59,  // 188: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	61,  // 189: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
-	136, // 190: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	29,  // 191: accountant.v1.Admin.Propose:output_type -> accountant.v1.ProposeResponse
-	31,  // 192: accountant.v1.Admin.Approve:output_type -> accountant.v1.ApproveResponse
-	33,  // 193: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WithdrawResponse
-	35,  // 194: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
-	137, // 195: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
-	138, // 196: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
-	153, // [153:197] is the sub-list for method output_type
-	109, // [109:153] is the sub-list for method input_type
-	109, // [109:109] is the sub-list for extension type_name
-	109, // [109:109] is the sub-list for extension extendee
-	0,   // [0:109] is the sub-list for field type_name
+	74,  // 0: accountant.v1.Lane.last_receipt:type_name -> accountant.v1.Receipt
+	74,  // 1: accountant.v1.WriteResponse.receipt:type_name -> accountant.v1.Receipt
+	75,  // 2: accountant.v1.WriteResponse.expire_time:type_name -> google.protobuf.Timestamp
+	76,  // 3: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	77,  // 4: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	77,  // 5: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	77,  // 6: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	0,   // 7: accountant.v1.CloseLedgerRequest.lane:type_name -> accountant.v1.Lane
+	78,  // 8: accountant.v1.CloseLedgerRequest.close:type_name -> accountant.v1.Close
+	0,   // 9: accountant.v1.ReportRequest.lane:type_name -> accountant.v1.Lane
+	79,  // 10: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	0,   // 11: accountant.v1.ReserveRequest.lane:type_name -> accountant.v1.Lane
+	80,  // 12: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	0,   // 13: accountant.v1.CommitRequest.lane:type_name -> accountant.v1.Lane
+	81,  // 14: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	0,   // 15: accountant.v1.ReleaseRequest.lane:type_name -> accountant.v1.Lane
+	82,  // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	0,   // 17: accountant.v1.ExpireRequest.lane:type_name -> accountant.v1.Lane
+	83,  // 18: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
+	0,   // 19: accountant.v1.FreeRequest.lane:type_name -> accountant.v1.Lane
+	84,  // 20: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
+	0,   // 21: accountant.v1.RefundRequest.lane:type_name -> accountant.v1.Lane
+	85,  // 22: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	0,   // 23: accountant.v1.RaiseRequest.lane:type_name -> accountant.v1.Lane
+	86,  // 24: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	0,   // 25: accountant.v1.ReconcileRequest.lane:type_name -> accountant.v1.Lane
+	87,  // 26: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
+	0,   // 27: accountant.v1.AcknowledgeRequest.lane:type_name -> accountant.v1.Lane
+	88,  // 28: accountant.v1.AcknowledgeRequest.acknowledge:type_name -> accountant.v1.Acknowledge
+	0,   // 29: accountant.v1.ProposeRequest.lane:type_name -> accountant.v1.Lane
+	89,  // 30: accountant.v1.ProposeRequest.propose:type_name -> accountant.v1.Propose
+	0,   // 31: accountant.v1.ApproveRequest.lane:type_name -> accountant.v1.Lane
+	90,  // 32: accountant.v1.ApproveRequest.approve:type_name -> accountant.v1.Approve
+	0,   // 33: accountant.v1.WithdrawRequest.lane:type_name -> accountant.v1.Lane
+	91,  // 34: accountant.v1.WithdrawRequest.withdraw:type_name -> accountant.v1.Withdraw
+	77,  // 35: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	28,  // 36: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
+	77,  // 37: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	31,  // 38: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
+	32,  // 39: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
+	75,  // 40: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	29,  // 41: accountant.v1.Statement.sections:type_name -> accountant.v1.StatementSection
+	30,  // 42: accountant.v1.Statement.groups:type_name -> accountant.v1.GroupPrivacy
+	92,  // 43: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
+	93,  // 44: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	60,  // 45: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
+	31,  // 46: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
+	61,  // 47: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	63,  // 48: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
+	94,  // 49: accountant.v1.ReportSetResponse.receipt:type_name -> accountant.v1.SetReceipt
+	35,  // 50: accountant.v1.ReportSetResponse.refusal:type_name -> accountant.v1.SetRefusal
+	64,  // 51: accountant.v1.SetRefusal.members:type_name -> accountant.v1.SetRefusal.Member
+	31,  // 52: accountant.v1.SetRefusal.fits:type_name -> accountant.v1.MechanismCount
+	65,  // 53: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
+	66,  // 54: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
+	67,  // 55: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
+	68,  // 56: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
+	69,  // 57: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
+	70,  // 58: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
+	71,  // 59: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
+	72,  // 60: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
+	95,  // 61: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	45,  // 62: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
+	96,  // 63: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	97,  // 64: accountant.v1.QueryPrivacySetRequest.set:type_name -> accountant.v1.LedgerSet
+	44,  // 65: accountant.v1.QueryPrivacySetResponse.ledgers:type_name -> accountant.v1.LedgerPrivacy
+	41,  // 66: accountant.v1.QueryPrivacySetResponse.in_all:type_name -> accountant.v1.QueryPrivacyResponse
+	41,  // 67: accountant.v1.QueryPrivacySetResponse.in_one:type_name -> accountant.v1.QueryPrivacyResponse
+	41,  // 68: accountant.v1.LedgerPrivacy.privacy:type_name -> accountant.v1.QueryPrivacyResponse
+	73,  // 69: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
+	75,  // 70: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	75,  // 71: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	98,  // 72: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	50,  // 73: accountant.v1.ListRefusalsResponse.refusals:type_name -> accountant.v1.Refusal
+	75,  // 74: accountant.v1.ListRefusalsResponse.count_start_time:type_name -> google.protobuf.Timestamp
+	75,  // 75: accountant.v1.ListRefusalsResponse.start_time:type_name -> google.protobuf.Timestamp
+	75,  // 76: accountant.v1.Refusal.time:type_name -> google.protobuf.Timestamp
+	33,  // 77: accountant.v1.Refusal.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	99,  // 78: accountant.v1.CreateDatasetRequest.spec:type_name -> accountant.v1.DatasetSpec
+	100, // 79: accountant.v1.CreateDatasetResponse.dataset:type_name -> accountant.v1.Dataset
+	100, // 80: accountant.v1.GetDatasetResponse.dataset:type_name -> accountant.v1.Dataset
+	100, // 81: accountant.v1.ListDatasetsResponse.datasets:type_name -> accountant.v1.Dataset
+	0,   // 82: accountant.v1.AmendDatasetRequest.lane:type_name -> accountant.v1.Lane
+	101, // 83: accountant.v1.AmendDatasetRequest.amend:type_name -> accountant.v1.AmendDataset
+	100, // 84: accountant.v1.GetDatasetStatementResponse.dataset:type_name -> accountant.v1.Dataset
+	28,  // 85: accountant.v1.GetDatasetStatementResponse.statement:type_name -> accountant.v1.Statement
+	102, // 86: accountant.v1.GetDatasetStatementResponse.ledgers:type_name -> accountant.v1.DatasetLedger
+	93,  // 87: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
+	93,  // 88: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
+	61,  // 89: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	62,  // 90: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
+	33,  // 91: accountant.v1.SetRefusal.Member.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	74,  // 92: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
+	79,  // 93: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	80,  // 94: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	81,  // 95: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	82,  // 96: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	74,  // 97: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	33,  // 98: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	2,   // 99: accountant.v1.Ledgers.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	4,   // 100: accountant.v1.Ledgers.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	6,   // 101: accountant.v1.Ledgers.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	24,  // 102: accountant.v1.Ledgers.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	16,  // 103: accountant.v1.Ledgers.Raise:input_type -> accountant.v1.RaiseRequest
+	17,  // 104: accountant.v1.Ledgers.Reconcile:input_type -> accountant.v1.ReconcileRequest
+	18,  // 105: accountant.v1.Ledgers.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
+	8,   // 106: accountant.v1.Ledgers.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	9,   // 107: accountant.v1.Charges.Report:input_type -> accountant.v1.ReportRequest
+	36,  // 108: accountant.v1.Charges.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10,  // 109: accountant.v1.Charges.Reserve:input_type -> accountant.v1.ReserveRequest
+	11,  // 110: accountant.v1.Charges.Commit:input_type -> accountant.v1.CommitRequest
+	12,  // 111: accountant.v1.Charges.Release:input_type -> accountant.v1.ReleaseRequest
+	103, // 112: accountant.v1.Charges.ReportSet:input_type -> accountant.v1.ReportSetRequest
+	104, // 113: accountant.v1.Charges.ReserveSet:input_type -> accountant.v1.ReserveSetRequest
+	105, // 114: accountant.v1.Charges.CommitSet:input_type -> accountant.v1.CommitSetRequest
+	106, // 115: accountant.v1.Charges.ReleaseSet:input_type -> accountant.v1.ReleaseSetRequest
+	13,  // 116: accountant.v1.Charges.Expire:input_type -> accountant.v1.ExpireRequest
+	14,  // 117: accountant.v1.Charges.Free:input_type -> accountant.v1.FreeRequest
+	15,  // 118: accountant.v1.Charges.Refund:input_type -> accountant.v1.RefundRequest
+	38,  // 119: accountant.v1.Charges.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	40,  // 120: accountant.v1.Questions.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	42,  // 121: accountant.v1.Questions.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
+	107, // 122: accountant.v1.Questions.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	108, // 123: accountant.v1.Questions.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	109, // 124: accountant.v1.Questions.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
+	110, // 125: accountant.v1.Questions.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
+	111, // 126: accountant.v1.Questions.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
+	112, // 127: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
+	26,  // 128: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	51,  // 129: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
+	53,  // 130: accountant.v1.Datasets.GetDataset:input_type -> accountant.v1.GetDatasetRequest
+	55,  // 131: accountant.v1.Datasets.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
+	57,  // 132: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
+	58,  // 133: accountant.v1.Datasets.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
+	46,  // 134: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	48,  // 135: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
+	113, // 136: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	19,  // 137: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
+	20,  // 138: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
+	21,  // 139: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
+	22,  // 140: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
+	114, // 141: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
+	115, // 142: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
+	3,   // 143: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	5,   // 144: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	7,   // 145: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	25,  // 146: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	1,   // 147: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.WriteResponse
+	1,   // 148: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.WriteResponse
+	1,   // 149: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.WriteResponse
+	1,   // 150: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.WriteResponse
+	1,   // 151: accountant.v1.Charges.Report:output_type -> accountant.v1.WriteResponse
+	37,  // 152: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	1,   // 153: accountant.v1.Charges.Reserve:output_type -> accountant.v1.WriteResponse
+	1,   // 154: accountant.v1.Charges.Commit:output_type -> accountant.v1.WriteResponse
+	1,   // 155: accountant.v1.Charges.Release:output_type -> accountant.v1.WriteResponse
+	34,  // 156: accountant.v1.Charges.ReportSet:output_type -> accountant.v1.ReportSetResponse
+	116, // 157: accountant.v1.Charges.ReserveSet:output_type -> accountant.v1.ReserveSetResponse
+	117, // 158: accountant.v1.Charges.CommitSet:output_type -> accountant.v1.CommitSetResponse
+	118, // 159: accountant.v1.Charges.ReleaseSet:output_type -> accountant.v1.ReleaseSetResponse
+	1,   // 160: accountant.v1.Charges.Expire:output_type -> accountant.v1.WriteResponse
+	1,   // 161: accountant.v1.Charges.Free:output_type -> accountant.v1.WriteResponse
+	1,   // 162: accountant.v1.Charges.Refund:output_type -> accountant.v1.WriteResponse
+	39,  // 163: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	41,  // 164: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	43,  // 165: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
+	119, // 166: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	120, // 167: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	121, // 168: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
+	122, // 169: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
+	123, // 170: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
+	124, // 171: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
+	27,  // 172: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	52,  // 173: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
+	54,  // 174: accountant.v1.Datasets.GetDataset:output_type -> accountant.v1.GetDatasetResponse
+	56,  // 175: accountant.v1.Datasets.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
+	1,   // 176: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.WriteResponse
+	59,  // 177: accountant.v1.Datasets.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
+	47,  // 178: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	49,  // 179: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
+	125, // 180: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	1,   // 181: accountant.v1.Admin.Propose:output_type -> accountant.v1.WriteResponse
+	1,   // 182: accountant.v1.Admin.Approve:output_type -> accountant.v1.WriteResponse
+	1,   // 183: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WriteResponse
+	23,  // 184: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
+	126, // 185: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
+	127, // 186: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
+	143, // [143:187] is the sub-list for method output_type
+	99,  // [99:143] is the sub-list for method input_type
+	99,  // [99:99] is the sub-list for extension type_name
+	99,  // [99:99] is the sub-list for extension extendee
+	0,   // [0:99] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_services_proto_init() }
@@ -7241,41 +6022,41 @@ func file_accountant_v1_services_proto_init() {
 	file_accountant_v1_options_proto_init()
 	file_accountant_v1_overview_proto_init()
 	file_accountant_v1_set_proto_init()
-	file_accountant_v1_services_proto_msgTypes[40].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[44].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[48].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[28].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[32].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[36].OneofWrappers = []any{
 		(*ReportStreamRequest_Open_)(nil),
 		(*ReportStreamRequest_Charge)(nil),
 		(*ReportStreamRequest_Reserve)(nil),
 		(*ReportStreamRequest_Commit)(nil),
 		(*ReportStreamRequest_Release)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[49].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[37].OneofWrappers = []any{
 		(*ReportStreamResponse_Opened_)(nil),
 		(*ReportStreamResponse_Acknowledged_)(nil),
 		(*ReportStreamResponse_Rejected_)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[52].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[40].OneofWrappers = []any{
 		(*QueryPrivacyRequest_Ledger)(nil),
 		(*QueryPrivacyRequest_Workload)(nil),
 		(*QueryPrivacyRequest_Delta)(nil),
 		(*QueryPrivacyRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[53].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[54].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[41].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[42].OneofWrappers = []any{
 		(*QueryPrivacySetRequest_Delta)(nil),
 		(*QueryPrivacySetRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[56].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[57].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[73].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[44].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[45].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[60].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_services_proto_rawDesc), len(file_accountant_v1_services_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   87,
+			NumMessages:   74,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

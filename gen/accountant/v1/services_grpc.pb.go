@@ -53,15 +53,15 @@ type LedgersClient interface {
 	// ledger is closed.
 	WatchLedger(ctx context.Context, in *WatchLedgerRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLedgerResponse], error)
 	// Raise makes budgets larger; as Refund.
-	Raise(ctx context.Context, in *RaiseRequest, opts ...grpc.CallOption) (*RaiseResponse, error)
+	Raise(ctx context.Context, in *RaiseRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// Reconcile says what a restored ledger has lost; as Refund.
-	Reconcile(ctx context.Context, in *ReconcileRequest, opts ...grpc.CallOption) (*ReconcileResponse, error)
+	Reconcile(ctx context.Context, in *ReconcileRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// Acknowledge records that a warning is known, so that answers about the ledger no
 	// longer give it. It travels in a lane. Only the ledger's creator may do it, or a caller
 	// on the daemon's own socket.
-	Acknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*AcknowledgeResponse, error)
+	Acknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// CloseLedger ends a ledger for good. It travels in a lane.
-	CloseLedger(ctx context.Context, in *CloseLedgerRequest, opts ...grpc.CallOption) (*CloseLedgerResponse, error)
+	CloseLedger(ctx context.Context, in *CloseLedgerRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 }
 
 type ledgersClient struct {
@@ -121,9 +121,9 @@ func (c *ledgersClient) WatchLedger(ctx context.Context, in *WatchLedgerRequest,
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Ledgers_WatchLedgerClient = grpc.ServerStreamingClient[WatchLedgerResponse]
 
-func (c *ledgersClient) Raise(ctx context.Context, in *RaiseRequest, opts ...grpc.CallOption) (*RaiseResponse, error) {
+func (c *ledgersClient) Raise(ctx context.Context, in *RaiseRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RaiseResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Ledgers_Raise_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -131,9 +131,9 @@ func (c *ledgersClient) Raise(ctx context.Context, in *RaiseRequest, opts ...grp
 	return out, nil
 }
 
-func (c *ledgersClient) Reconcile(ctx context.Context, in *ReconcileRequest, opts ...grpc.CallOption) (*ReconcileResponse, error) {
+func (c *ledgersClient) Reconcile(ctx context.Context, in *ReconcileRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ReconcileResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Ledgers_Reconcile_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func (c *ledgersClient) Reconcile(ctx context.Context, in *ReconcileRequest, opt
 	return out, nil
 }
 
-func (c *ledgersClient) Acknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*AcknowledgeResponse, error) {
+func (c *ledgersClient) Acknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AcknowledgeResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Ledgers_Acknowledge_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -151,9 +151,9 @@ func (c *ledgersClient) Acknowledge(ctx context.Context, in *AcknowledgeRequest,
 	return out, nil
 }
 
-func (c *ledgersClient) CloseLedger(ctx context.Context, in *CloseLedgerRequest, opts ...grpc.CallOption) (*CloseLedgerResponse, error) {
+func (c *ledgersClient) CloseLedger(ctx context.Context, in *CloseLedgerRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(CloseLedgerResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Ledgers_CloseLedger_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -183,15 +183,15 @@ type LedgersServer interface {
 	// ledger is closed.
 	WatchLedger(*WatchLedgerRequest, grpc.ServerStreamingServer[WatchLedgerResponse]) error
 	// Raise makes budgets larger; as Refund.
-	Raise(context.Context, *RaiseRequest) (*RaiseResponse, error)
+	Raise(context.Context, *RaiseRequest) (*WriteResponse, error)
 	// Reconcile says what a restored ledger has lost; as Refund.
-	Reconcile(context.Context, *ReconcileRequest) (*ReconcileResponse, error)
+	Reconcile(context.Context, *ReconcileRequest) (*WriteResponse, error)
 	// Acknowledge records that a warning is known, so that answers about the ledger no
 	// longer give it. It travels in a lane. Only the ledger's creator may do it, or a caller
 	// on the daemon's own socket.
-	Acknowledge(context.Context, *AcknowledgeRequest) (*AcknowledgeResponse, error)
+	Acknowledge(context.Context, *AcknowledgeRequest) (*WriteResponse, error)
 	// CloseLedger ends a ledger for good. It travels in a lane.
-	CloseLedger(context.Context, *CloseLedgerRequest) (*CloseLedgerResponse, error)
+	CloseLedger(context.Context, *CloseLedgerRequest) (*WriteResponse, error)
 	mustEmbedUnimplementedLedgersServer()
 }
 
@@ -214,16 +214,16 @@ func (UnimplementedLedgersServer) ListLedgers(context.Context, *ListLedgersReque
 func (UnimplementedLedgersServer) WatchLedger(*WatchLedgerRequest, grpc.ServerStreamingServer[WatchLedgerResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchLedger not implemented")
 }
-func (UnimplementedLedgersServer) Raise(context.Context, *RaiseRequest) (*RaiseResponse, error) {
+func (UnimplementedLedgersServer) Raise(context.Context, *RaiseRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Raise not implemented")
 }
-func (UnimplementedLedgersServer) Reconcile(context.Context, *ReconcileRequest) (*ReconcileResponse, error) {
+func (UnimplementedLedgersServer) Reconcile(context.Context, *ReconcileRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Reconcile not implemented")
 }
-func (UnimplementedLedgersServer) Acknowledge(context.Context, *AcknowledgeRequest) (*AcknowledgeResponse, error) {
+func (UnimplementedLedgersServer) Acknowledge(context.Context, *AcknowledgeRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Acknowledge not implemented")
 }
-func (UnimplementedLedgersServer) CloseLedger(context.Context, *CloseLedgerRequest) (*CloseLedgerResponse, error) {
+func (UnimplementedLedgersServer) CloseLedger(context.Context, *CloseLedgerRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CloseLedger not implemented")
 }
 func (UnimplementedLedgersServer) mustEmbedUnimplementedLedgersServer() {}
@@ -455,17 +455,17 @@ const (
 type ChargesClient interface {
 	// Report charges events to a ledger; the answer comes after they are durable.
 	// While the lane has another call in flight or a stream: ABORTED.
-	Report(ctx context.Context, in *ReportRequest, opts ...grpc.CallOption) (*ReportResponse, error)
+	Report(ctx context.Context, in *ReportRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// ReportStream is a lane with many charges in flight. Opening one ends the
 	// lane's older stream, after its queued charges are decided.
 	ReportStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReportStreamRequest, ReportStreamResponse], error)
 	// Reserve sets events aside; the receipt's position names the reservation. It
 	// travels in a lane.
-	Reserve(ctx context.Context, in *ReserveRequest, opts ...grpc.CallOption) (*ReserveResponse, error)
+	Reserve(ctx context.Context, in *ReserveRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// Commit charges a part of a reservation. It travels in a lane.
-	Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*CommitResponse, error)
+	Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// Release gives back what is left of a reservation. It travels in a lane.
-	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
+	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// ReportSet charges events to several ledgers at once, all of them or none. It travels in a
 	// lane of its own. If it is refused nothing was charged to any ledger, and the error's detail,
 	// a SetRefusal, names the ledgers that lack budget, what they lack, and what would fit in all.
@@ -481,13 +481,13 @@ type ChargesClient interface {
 	// Expire charges what is left of a reservation now, before its time is over. It
 	// travels in a lane, and is taken on the daemon's own socket only: elsewhere
 	// PERMISSION_DENIED.
-	Expire(ctx context.Context, in *ExpireRequest, opts ...grpc.CallOption) (*ExpireResponse, error)
+	Expire(ctx context.Context, in *ExpireRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// Free gives back what is left of somebody else's reservation, on somebody's word;
 	// as Refund.
-	Free(ctx context.Context, in *FreeRequest, opts ...grpc.CallOption) (*FreeResponse, error)
+	Free(ctx context.Context, in *FreeRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// Refund gives back what an entry charged, on somebody's word. It travels in a
 	// lane, and is taken on the daemon's own socket only: elsewhere PERMISSION_DENIED.
-	Refund(ctx context.Context, in *RefundRequest, opts ...grpc.CallOption) (*RefundResponse, error)
+	Refund(ctx context.Context, in *RefundRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// GetWriter returns how far a lane has come.
 	GetWriter(ctx context.Context, in *GetWriterRequest, opts ...grpc.CallOption) (*GetWriterResponse, error)
 }
@@ -500,9 +500,9 @@ func NewChargesClient(cc grpc.ClientConnInterface) ChargesClient {
 	return &chargesClient{cc}
 }
 
-func (c *chargesClient) Report(ctx context.Context, in *ReportRequest, opts ...grpc.CallOption) (*ReportResponse, error) {
+func (c *chargesClient) Report(ctx context.Context, in *ReportRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ReportResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Charges_Report_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -523,9 +523,9 @@ func (c *chargesClient) ReportStream(ctx context.Context, opts ...grpc.CallOptio
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Charges_ReportStreamClient = grpc.BidiStreamingClient[ReportStreamRequest, ReportStreamResponse]
 
-func (c *chargesClient) Reserve(ctx context.Context, in *ReserveRequest, opts ...grpc.CallOption) (*ReserveResponse, error) {
+func (c *chargesClient) Reserve(ctx context.Context, in *ReserveRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ReserveResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Charges_Reserve_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -533,9 +533,9 @@ func (c *chargesClient) Reserve(ctx context.Context, in *ReserveRequest, opts ..
 	return out, nil
 }
 
-func (c *chargesClient) Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*CommitResponse, error) {
+func (c *chargesClient) Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(CommitResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Charges_Commit_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -543,9 +543,9 @@ func (c *chargesClient) Commit(ctx context.Context, in *CommitRequest, opts ...g
 	return out, nil
 }
 
-func (c *chargesClient) Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error) {
+func (c *chargesClient) Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ReleaseResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Charges_Release_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -593,9 +593,9 @@ func (c *chargesClient) ReleaseSet(ctx context.Context, in *ReleaseSetRequest, o
 	return out, nil
 }
 
-func (c *chargesClient) Expire(ctx context.Context, in *ExpireRequest, opts ...grpc.CallOption) (*ExpireResponse, error) {
+func (c *chargesClient) Expire(ctx context.Context, in *ExpireRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ExpireResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Charges_Expire_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -603,9 +603,9 @@ func (c *chargesClient) Expire(ctx context.Context, in *ExpireRequest, opts ...g
 	return out, nil
 }
 
-func (c *chargesClient) Free(ctx context.Context, in *FreeRequest, opts ...grpc.CallOption) (*FreeResponse, error) {
+func (c *chargesClient) Free(ctx context.Context, in *FreeRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(FreeResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Charges_Free_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -613,9 +613,9 @@ func (c *chargesClient) Free(ctx context.Context, in *FreeRequest, opts ...grpc.
 	return out, nil
 }
 
-func (c *chargesClient) Refund(ctx context.Context, in *RefundRequest, opts ...grpc.CallOption) (*RefundResponse, error) {
+func (c *chargesClient) Refund(ctx context.Context, in *RefundRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RefundResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Charges_Refund_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -642,17 +642,17 @@ func (c *chargesClient) GetWriter(ctx context.Context, in *GetWriterRequest, opt
 type ChargesServer interface {
 	// Report charges events to a ledger; the answer comes after they are durable.
 	// While the lane has another call in flight or a stream: ABORTED.
-	Report(context.Context, *ReportRequest) (*ReportResponse, error)
+	Report(context.Context, *ReportRequest) (*WriteResponse, error)
 	// ReportStream is a lane with many charges in flight. Opening one ends the
 	// lane's older stream, after its queued charges are decided.
 	ReportStream(grpc.BidiStreamingServer[ReportStreamRequest, ReportStreamResponse]) error
 	// Reserve sets events aside; the receipt's position names the reservation. It
 	// travels in a lane.
-	Reserve(context.Context, *ReserveRequest) (*ReserveResponse, error)
+	Reserve(context.Context, *ReserveRequest) (*WriteResponse, error)
 	// Commit charges a part of a reservation. It travels in a lane.
-	Commit(context.Context, *CommitRequest) (*CommitResponse, error)
+	Commit(context.Context, *CommitRequest) (*WriteResponse, error)
 	// Release gives back what is left of a reservation. It travels in a lane.
-	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
+	Release(context.Context, *ReleaseRequest) (*WriteResponse, error)
 	// ReportSet charges events to several ledgers at once, all of them or none. It travels in a
 	// lane of its own. If it is refused nothing was charged to any ledger, and the error's detail,
 	// a SetRefusal, names the ledgers that lack budget, what they lack, and what would fit in all.
@@ -668,13 +668,13 @@ type ChargesServer interface {
 	// Expire charges what is left of a reservation now, before its time is over. It
 	// travels in a lane, and is taken on the daemon's own socket only: elsewhere
 	// PERMISSION_DENIED.
-	Expire(context.Context, *ExpireRequest) (*ExpireResponse, error)
+	Expire(context.Context, *ExpireRequest) (*WriteResponse, error)
 	// Free gives back what is left of somebody else's reservation, on somebody's word;
 	// as Refund.
-	Free(context.Context, *FreeRequest) (*FreeResponse, error)
+	Free(context.Context, *FreeRequest) (*WriteResponse, error)
 	// Refund gives back what an entry charged, on somebody's word. It travels in a
 	// lane, and is taken on the daemon's own socket only: elsewhere PERMISSION_DENIED.
-	Refund(context.Context, *RefundRequest) (*RefundResponse, error)
+	Refund(context.Context, *RefundRequest) (*WriteResponse, error)
 	// GetWriter returns how far a lane has come.
 	GetWriter(context.Context, *GetWriterRequest) (*GetWriterResponse, error)
 	mustEmbedUnimplementedChargesServer()
@@ -687,19 +687,19 @@ type ChargesServer interface {
 // pointer dereference when methods are called.
 type UnimplementedChargesServer struct{}
 
-func (UnimplementedChargesServer) Report(context.Context, *ReportRequest) (*ReportResponse, error) {
+func (UnimplementedChargesServer) Report(context.Context, *ReportRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Report not implemented")
 }
 func (UnimplementedChargesServer) ReportStream(grpc.BidiStreamingServer[ReportStreamRequest, ReportStreamResponse]) error {
 	return status.Error(codes.Unimplemented, "method ReportStream not implemented")
 }
-func (UnimplementedChargesServer) Reserve(context.Context, *ReserveRequest) (*ReserveResponse, error) {
+func (UnimplementedChargesServer) Reserve(context.Context, *ReserveRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Reserve not implemented")
 }
-func (UnimplementedChargesServer) Commit(context.Context, *CommitRequest) (*CommitResponse, error) {
+func (UnimplementedChargesServer) Commit(context.Context, *CommitRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Commit not implemented")
 }
-func (UnimplementedChargesServer) Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error) {
+func (UnimplementedChargesServer) Release(context.Context, *ReleaseRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Release not implemented")
 }
 func (UnimplementedChargesServer) ReportSet(context.Context, *ReportSetRequest) (*ReportSetResponse, error) {
@@ -714,13 +714,13 @@ func (UnimplementedChargesServer) CommitSet(context.Context, *CommitSetRequest) 
 func (UnimplementedChargesServer) ReleaseSet(context.Context, *ReleaseSetRequest) (*ReleaseSetResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReleaseSet not implemented")
 }
-func (UnimplementedChargesServer) Expire(context.Context, *ExpireRequest) (*ExpireResponse, error) {
+func (UnimplementedChargesServer) Expire(context.Context, *ExpireRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Expire not implemented")
 }
-func (UnimplementedChargesServer) Free(context.Context, *FreeRequest) (*FreeResponse, error) {
+func (UnimplementedChargesServer) Free(context.Context, *FreeRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Free not implemented")
 }
-func (UnimplementedChargesServer) Refund(context.Context, *RefundRequest) (*RefundResponse, error) {
+func (UnimplementedChargesServer) Refund(context.Context, *RefundRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Refund not implemented")
 }
 func (UnimplementedChargesServer) GetWriter(context.Context, *GetWriterRequest) (*GetWriterResponse, error) {
@@ -1507,7 +1507,7 @@ type DatasetsClient interface {
 	// AmendDataset changes a dataset's record: its budgets, its caps, its versions or what
 	// is said of it. It travels in a lane, and is taken on the daemon's own socket only:
 	// elsewhere PERMISSION_DENIED.
-	AmendDataset(ctx context.Context, in *AmendDatasetRequest, opts ...grpc.CallOption) (*AmendDatasetResponse, error)
+	AmendDataset(ctx context.Context, in *AmendDatasetRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// GetDatasetStatement returns a dataset's privacy statement, over all its ledgers.
 	GetDatasetStatement(ctx context.Context, in *GetDatasetStatementRequest, opts ...grpc.CallOption) (*GetDatasetStatementResponse, error)
 }
@@ -1550,9 +1550,9 @@ func (c *datasetsClient) ListDatasets(ctx context.Context, in *ListDatasetsReque
 	return out, nil
 }
 
-func (c *datasetsClient) AmendDataset(ctx context.Context, in *AmendDatasetRequest, opts ...grpc.CallOption) (*AmendDatasetResponse, error) {
+func (c *datasetsClient) AmendDataset(ctx context.Context, in *AmendDatasetRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AmendDatasetResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Datasets_AmendDataset_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -1588,7 +1588,7 @@ type DatasetsServer interface {
 	// AmendDataset changes a dataset's record: its budgets, its caps, its versions or what
 	// is said of it. It travels in a lane, and is taken on the daemon's own socket only:
 	// elsewhere PERMISSION_DENIED.
-	AmendDataset(context.Context, *AmendDatasetRequest) (*AmendDatasetResponse, error)
+	AmendDataset(context.Context, *AmendDatasetRequest) (*WriteResponse, error)
 	// GetDatasetStatement returns a dataset's privacy statement, over all its ledgers.
 	GetDatasetStatement(context.Context, *GetDatasetStatementRequest) (*GetDatasetStatementResponse, error)
 	mustEmbedUnimplementedDatasetsServer()
@@ -1610,7 +1610,7 @@ func (UnimplementedDatasetsServer) GetDataset(context.Context, *GetDatasetReques
 func (UnimplementedDatasetsServer) ListDatasets(context.Context, *ListDatasetsRequest) (*ListDatasetsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDatasets not implemented")
 }
-func (UnimplementedDatasetsServer) AmendDataset(context.Context, *AmendDatasetRequest) (*AmendDatasetResponse, error) {
+func (UnimplementedDatasetsServer) AmendDataset(context.Context, *AmendDatasetRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AmendDataset not implemented")
 }
 func (UnimplementedDatasetsServer) GetDatasetStatement(context.Context, *GetDatasetStatementRequest) (*GetDatasetStatementResponse, error) {
@@ -1968,12 +1968,12 @@ type AdminClient interface {
 	// reconciling. Where the access policy asks for two people it takes the place of
 	// Refund, Raise, Free and Reconcile. It travels in a lane; the receipt's position names
 	// the proposal.
-	Propose(ctx context.Context, in *ProposeRequest, opts ...grpc.CallOption) (*ProposeResponse, error)
+	Propose(ctx context.Context, in *ProposeRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// Approve does what another person has proposed, decided on the ledger as it is now. It
 	// travels in a lane.
-	Approve(ctx context.Context, in *ApproveRequest, opts ...grpc.CallOption) (*ApproveResponse, error)
+	Approve(ctx context.Context, in *ApproveRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// Withdraw takes back a proposal. It travels in a lane.
-	Withdraw(ctx context.Context, in *WithdrawRequest, opts ...grpc.CallOption) (*WithdrawResponse, error)
+	Withdraw(ctx context.Context, in *WithdrawRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// GetAccess says who the caller is and what the access policy allows: the caller, or
 	// anybody else if the caller is an auditor of everything.
 	GetAccess(ctx context.Context, in *GetAccessRequest, opts ...grpc.CallOption) (*GetAccessResponse, error)
@@ -1993,9 +1993,9 @@ func NewAdminClient(cc grpc.ClientConnInterface) AdminClient {
 	return &adminClient{cc}
 }
 
-func (c *adminClient) Propose(ctx context.Context, in *ProposeRequest, opts ...grpc.CallOption) (*ProposeResponse, error) {
+func (c *adminClient) Propose(ctx context.Context, in *ProposeRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ProposeResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Admin_Propose_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -2003,9 +2003,9 @@ func (c *adminClient) Propose(ctx context.Context, in *ProposeRequest, opts ...g
 	return out, nil
 }
 
-func (c *adminClient) Approve(ctx context.Context, in *ApproveRequest, opts ...grpc.CallOption) (*ApproveResponse, error) {
+func (c *adminClient) Approve(ctx context.Context, in *ApproveRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ApproveResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Admin_Approve_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -2013,9 +2013,9 @@ func (c *adminClient) Approve(ctx context.Context, in *ApproveRequest, opts ...g
 	return out, nil
 }
 
-func (c *adminClient) Withdraw(ctx context.Context, in *WithdrawRequest, opts ...grpc.CallOption) (*WithdrawResponse, error) {
+func (c *adminClient) Withdraw(ctx context.Context, in *WithdrawRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(WithdrawResponse)
+	out := new(WriteResponse)
 	err := c.cc.Invoke(ctx, Admin_Withdraw_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -2072,12 +2072,12 @@ type AdminServer interface {
 	// reconciling. Where the access policy asks for two people it takes the place of
 	// Refund, Raise, Free and Reconcile. It travels in a lane; the receipt's position names
 	// the proposal.
-	Propose(context.Context, *ProposeRequest) (*ProposeResponse, error)
+	Propose(context.Context, *ProposeRequest) (*WriteResponse, error)
 	// Approve does what another person has proposed, decided on the ledger as it is now. It
 	// travels in a lane.
-	Approve(context.Context, *ApproveRequest) (*ApproveResponse, error)
+	Approve(context.Context, *ApproveRequest) (*WriteResponse, error)
 	// Withdraw takes back a proposal. It travels in a lane.
-	Withdraw(context.Context, *WithdrawRequest) (*WithdrawResponse, error)
+	Withdraw(context.Context, *WithdrawRequest) (*WriteResponse, error)
 	// GetAccess says who the caller is and what the access policy allows: the caller, or
 	// anybody else if the caller is an auditor of everything.
 	GetAccess(context.Context, *GetAccessRequest) (*GetAccessResponse, error)
@@ -2097,13 +2097,13 @@ type AdminServer interface {
 // pointer dereference when methods are called.
 type UnimplementedAdminServer struct{}
 
-func (UnimplementedAdminServer) Propose(context.Context, *ProposeRequest) (*ProposeResponse, error) {
+func (UnimplementedAdminServer) Propose(context.Context, *ProposeRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Propose not implemented")
 }
-func (UnimplementedAdminServer) Approve(context.Context, *ApproveRequest) (*ApproveResponse, error) {
+func (UnimplementedAdminServer) Approve(context.Context, *ApproveRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Approve not implemented")
 }
-func (UnimplementedAdminServer) Withdraw(context.Context, *WithdrawRequest) (*WithdrawResponse, error) {
+func (UnimplementedAdminServer) Withdraw(context.Context, *WithdrawRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Withdraw not implemented")
 }
 func (UnimplementedAdminServer) GetAccess(context.Context, *GetAccessRequest) (*GetAccessResponse, error) {

@@ -20,6 +20,7 @@ type rule struct {
 	people pb.Access_People
 	own    bool // without a policy, only on the daemon's own socket
 	reads  bool // the method changes nothing
+	checks bool // a viewer may call it if it only checks
 	scope  scope
 }
 
@@ -28,7 +29,8 @@ func ruleOf(m protoreflect.MethodDescriptor) (rule, bool) {
 	needs := api.Access(m)
 	s, known := scopes[needs.GetScope()]
 	role := needs.GetRole()
-	r := rule{access.Role(role - pb.Access_VIEWER), needs.GetPeople(), needs.GetOwnSocket(), api.OnlyReads(m), s}
+	r := rule{role: access.Role(role - pb.Access_VIEWER), people: needs.GetPeople(), own: needs.GetOwnSocket(),
+		reads: api.OnlyReads(m), checks: needs.GetViewersCheck(), scope: s}
 	return r, known && role != pb.Access_ROLE_UNSPECIFIED
 }
 
@@ -109,6 +111,7 @@ func (r rule) about(request any) subject {
 	if r.everythingForDatasets() && s.kind == onLedger && ledger.IsDataset(s.ledger) {
 		return subject{kind: onWhole}
 	}
+	s.checks = s.checks && r.checks
 	if r.people == pb.Access_TWO_FOR_BUDGETS {
 		s.two, s.one = givesMore(request)
 	}
@@ -135,10 +138,9 @@ func named(request any) subject {
 		return reported(encoded)
 	}
 	var s subject
-	if r, ok := request.(interface{ GetCheckOnly() bool }); ok {
-		s.checks = r.GetCheckOnly()
-	}
 	switch r := request.(type) {
+	case interface{ GetLane() *pb.Lane }:
+		s.ledger, s.checks = r.GetLane().GetLedger(), r.GetLane().GetCheckOnly()
 	case *pb.ReportStreamRequest:
 		s.ledger = r.GetOpen().GetLedger()
 	case interface{ GetLedger() string }:
@@ -146,11 +148,14 @@ func named(request any) subject {
 	case interface{ GetName() string }:
 		s.ledger = r.GetName()
 	case interface{ GetSet() *pb.LedgerSet }:
+		if r, ok := request.(interface{ GetCheckOnly() bool }); ok {
+			s.checks = r.GetCheckOnly()
+		}
 		names := r.GetSet().GetLedgers()
 		if len(names) == 0 || len(names) > maxMembers {
 			return subject{kind: onAny}
 		}
-		return subject{kind: onLedger, ledger: names[0], more: names[1:]}
+		return subject{kind: onLedger, ledger: names[0], more: names[1:], checks: s.checks}
 	default:
 		s.kind = onAny
 	}
@@ -175,26 +180,45 @@ func created(request any) subject {
 // counts. It is "" in bytes that are no message; those are refused later.
 func reported(encoded []byte) subject {
 	s := subject{kind: onLedger}
-	for len(encoded) > 0 {
-		number, kind, n := protowire.ConsumeTag(encoded)
-		if n < 0 {
-			return subject{kind: onLedger}
+	read := true
+	eachField(encoded, &read, func(number protowire.Number, kind protowire.Type, value []byte) {
+		if number != 1 || kind != protowire.BytesType { // lane
+			return
 		}
-		m := protowire.ConsumeFieldValue(number, kind, encoded[n:])
-		if m < 0 {
-			return subject{kind: onLedger}
-		}
-		if number == 1 && kind == protowire.BytesType {
-			text, _ := protowire.ConsumeBytes(encoded[n:])
-			s.ledger = string(text)
-		}
-		if number == 5 && kind == protowire.VarintType { // check_only
-			value, _ := protowire.ConsumeVarint(encoded[n:])
-			s.checks = value != 0
-		}
-		encoded = encoded[n+m:]
+		lane, _ := protowire.ConsumeBytes(value)
+		eachField(lane, &read, func(number protowire.Number, kind protowire.Type, value []byte) {
+			switch {
+			case number == 1 && kind == protowire.BytesType:
+				text, _ := protowire.ConsumeBytes(value)
+				s.ledger = string(text)
+			case number == 5 && kind == protowire.VarintType:
+				check, _ := protowire.ConsumeVarint(value)
+				s.checks = check != 0
+			}
+		})
+	})
+	if !read {
+		return subject{kind: onLedger}
 	}
 	return s
+}
+
+// eachField gives f the fields of a message, and clears read if the bytes are no message.
+func eachField(b []byte, read *bool, f func(protowire.Number, protowire.Type, []byte)) {
+	for len(b) > 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			*read = false
+			return
+		}
+		m := protowire.ConsumeFieldValue(number, kind, b[n:])
+		if m < 0 {
+			*read = false
+			return
+		}
+		f(number, kind, b[n:n+m])
+		b = b[n+m:]
+	}
 }
 
 // himself is who is asked about. Groups that the request lists are not proven to be the caller's.
@@ -244,7 +268,7 @@ func Table() string {
 			on = "any; the call is refused unless the caller has the role on every ledger that it names, and a range " +
 				"has only ledgers on which the caller has it"
 		case fields.ByName("set") != nil,
-			r.role == access.Reporter && fields.ByName("ledger") == nil && fields.ByName("open") == nil:
+			r.role == access.Reporter && fields.ByName("writer") != nil && fields.ByName("ledger") == nil:
 			on = "any; the call is refused unless the caller has the role on every ledger of the set"
 		}
 		_, _ = fmt.Fprintf(&b, " %s |\n", on)

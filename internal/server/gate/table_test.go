@@ -74,15 +74,8 @@ func TestReportedAgreesWithProtobuf(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var b []byte
-		for range rapid.IntRange(0, 4).Draw(t, "fields") {
-			switch n := protowire.Number(rapid.SampledFrom([]int{1, 2, 3, 5}).Draw(t, "number")); n {
-			case 3, 5:
-				value := rapid.SampledFrom([]uint64{0, 1, 7}).Draw(t, "value")
-				b = protowire.AppendVarint(protowire.AppendTag(b, n, protowire.VarintType), value)
-			default:
-				text := rapid.StringN(0, 5, -1).Draw(t, "text")
-				b = protowire.AppendString(protowire.AppendTag(b, n, protowire.BytesType), text)
-			}
+		for range rapid.IntRange(0, 3).Draw(t, "lanes") {
+			b = protowire.AppendBytes(protowire.AppendTag(b, 1, protowire.BytesType), drawnLane(t))
 		}
 		if rapid.Bool().Draw(t, "cut") && len(b) > 0 {
 			b = b[:rapid.IntRange(0, len(b)-1).Draw(t, "at")]
@@ -91,13 +84,28 @@ func TestReportedAgreesWithProtobuf(t *testing.T) {
 		if err := proto.Unmarshal(b, &m); err != nil {
 			return // whatever the gate says, the report is refused as malformed
 		}
-		if got := reported(b).ledger; got != m.GetLedger() {
-			t.Errorf("%x: %q, want %q", b, got, m.GetLedger())
+		if got := reported(b).ledger; got != m.GetLane().GetLedger() {
+			t.Errorf("%x: %q, want %q", b, got, m.GetLane().GetLedger())
 		}
-		if got := reported(b).checks; got != m.GetCheckOnly() || named(&m).checks != got {
-			t.Errorf("%x: it only checks: %v, want %v", b, got, m.GetCheckOnly())
+		if got := reported(b).checks; got != m.GetLane().GetCheckOnly() || named(&m).checks != got {
+			t.Errorf("%x: it only checks: %v, want %v", b, got, m.GetLane().GetCheckOnly())
 		}
 	})
+}
+
+// drawnLane draws the bytes of a lane, with fields in any order and some of them several times.
+func drawnLane(t *rapid.T) (b []byte) {
+	for range rapid.IntRange(0, 4).Draw(t, "fields") {
+		switch n := protowire.Number(rapid.SampledFrom([]int{1, 2, 3, 5}).Draw(t, "number")); n {
+		case 3, 5:
+			value := rapid.SampledFrom([]uint64{0, 1, 7}).Draw(t, "value")
+			b = protowire.AppendVarint(protowire.AppendTag(b, n, protowire.VarintType), value)
+		default:
+			text := rapid.StringN(0, 5, -1).Draw(t, "text")
+			b = protowire.AppendString(protowire.AppendTag(b, n, protowire.BytesType), text)
+		}
+	}
+	return b
 }
 
 // Over HTTP, where nothing proves who calls, a report may check what would be taken, and nothing else may be
@@ -110,7 +118,7 @@ func TestOnlyChecks(t *testing.T) {
 	}
 	for _, only := range []bool{false, true} {
 		for _, check := range []bool{false, true} {
-			r := &pb.ReportRequest{Ledger: "a", CheckOnly: check}
+			r := &pb.ReportRequest{Lane: &pb.Lane{Ledger: "a", CheckOnly: check}}
 			encoded, err := proto.Marshal(r)
 			if err != nil {
 				t.Fatal(err)
@@ -124,7 +132,7 @@ func TestOnlyChecks(t *testing.T) {
 		}
 	}
 	if _, err := g.Enter("/accountant.v1.Charges/Reserve", Identity{OnlyReads: true},
-		&pb.ReserveRequest{Ledger: "a"}); err == nil {
+		&pb.ReserveRequest{Lane: &pb.Lane{Ledger: "a"}}); err == nil {
 		t.Error("a reservation passes")
 	}
 }

@@ -287,21 +287,29 @@ func (c call) send(ctx context.Context, g Game) (answer, error) {
 		}
 		return a, nil
 	case "charge", "check":
-		r, err = g.Client.Report(ctx, &pb.ReportRequest{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence,
-			Charge: &pb.Charge{Events: coins(c.count)}, CheckOnly: c.action == "check"}, wait)
+		r, err = g.Client.Report(ctx, &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence, CheckOnly: c.action == "check"},
+			Charge: &pb.Charge{Events: coins(c.count)},
+		}, wait)
 	case "reserve":
 		lifetime := lasting
 		if c.brief {
 			lifetime = time.Second
 		}
-		r, err = g.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence,
-			Reserve: &pb.Reserve{Events: coins(c.count), LifetimeSeconds: uint32(lifetime / time.Second)}}, wait)
+		r, err = g.Client.Reserve(ctx, &pb.ReserveRequest{
+			Lane:    &pb.Lane{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence},
+			Reserve: &pb.Reserve{Events: coins(c.count), LifetimeSeconds: uint32(lifetime / time.Second)},
+		}, wait)
 	case "commit":
-		r, err = g.Client.Commit(ctx, &pb.CommitRequest{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence,
-			Commit: &pb.Commit{Events: coins(c.count), Reservation: c.reservation}}, wait)
+		r, err = g.Client.Commit(ctx, &pb.CommitRequest{
+			Lane:   &pb.Lane{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence},
+			Commit: &pb.Commit{Events: coins(c.count), Reservation: c.reservation},
+		}, wait)
 	case "release":
-		r, err = g.Client.Release(ctx, &pb.ReleaseRequest{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence,
-			Release: &pb.Release{Reservation: c.reservation}}, wait)
+		r, err = g.Client.Release(ctx, &pb.ReleaseRequest{
+			Lane:    &pb.Lane{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence},
+			Release: &pb.Release{Reservation: c.reservation},
+		}, wait)
 	default:
 		return answer{}, fmt.Errorf("no action %q", c.action)
 	}

@@ -124,8 +124,10 @@ func fill(b *testing.B, s *servertest.Server) {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 				_, err := s.Client.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: spec})
 				if err == nil {
-					_, err = s.Client.Report(ctx, &pb.ReportRequest{Ledger: ledgerName(i), Writer: servertest.Writer(),
-						Sequence: 1, Charge: servertest.Gaussian(float64(10+i%7), 1)})
+					_, err = s.Client.Report(ctx, &pb.ReportRequest{
+						Lane:   &pb.Lane{Ledger: ledgerName(i), Writer: servertest.Writer(), Sequence: 1},
+						Charge: servertest.Gaussian(float64(10+i%7), 1),
+					})
 				}
 				cancel()
 				if err != nil {

@@ -80,8 +80,10 @@ func TestFatesOfLedgers(t *testing.T) {
 		if len(r.Events) > 0 {
 			r.Contribution = pb.SetPart_OVER_ALL
 		}
-		_, err := owner.Reconcile(servertest.Context(t), &pb.ReconcileRequest{Ledger: x.name,
-			Writer: servertest.Writer(), Sequence: 1, Reconcile: r})
+		_, err := owner.Reconcile(servertest.Context(t), &pb.ReconcileRequest{
+			Lane:      &pb.Lane{Ledger: x.name, Writer: servertest.Writer(), Sequence: 1},
+			Reconcile: r,
+		})
 		if err != nil && !strings.Contains(err.Error(), "parent") {
 			t.Fatal(err)
 		}

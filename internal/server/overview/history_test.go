@@ -98,39 +98,53 @@ func (x *story) step() {
 	}
 	switch x.rand.IntN(14) {
 	default:
-		a, err := x.s.Client.Report(ctx, &pb.ReportRequest{Ledger: x.name, Writer: w, Sequence: 1,
-			Charge: &pb.Charge{Events: []*pb.Event{x.event(), x.event()}, Labels: labels}})
+		a, err := x.s.Client.Report(ctx, &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: x.name, Writer: w, Sequence: 1},
+			Charge: &pb.Charge{Events: []*pb.Event{x.event(), x.event()}, Labels: labels},
+		})
 		if err == nil {
 			x.charges = append(x.charges, a.GetReceipt().GetPosition())
 		}
 	case 6, 7:
-		a, err := x.owner.Reserve(ctx, &pb.ReserveRequest{Ledger: x.name, Writer: w, Sequence: 1,
-			Reserve: &pb.Reserve{Events: []*pb.Event{x.event(), x.event()}, LifetimeSeconds: 3600, Labels: labels}})
+		a, err := x.owner.Reserve(ctx, &pb.ReserveRequest{
+			Lane:    &pb.Lane{Ledger: x.name, Writer: w, Sequence: 1},
+			Reserve: &pb.Reserve{Events: []*pb.Event{x.event(), x.event()}, LifetimeSeconds: 3600, Labels: labels},
+		})
 		if err == nil {
 			x.held = append(x.held, a.GetReceipt().GetPosition())
 		}
 	case 8:
-		a, err := x.owner.Commit(ctx, &pb.CommitRequest{Ledger: x.name, Writer: w, Sequence: 1,
-			Commit: &pb.Commit{Reservation: pick(x.held), Events: []*pb.Event{x.event()}, Labels: labels}})
+		a, err := x.owner.Commit(ctx, &pb.CommitRequest{
+			Lane:   &pb.Lane{Ledger: x.name, Writer: w, Sequence: 1},
+			Commit: &pb.Commit{Reservation: pick(x.held), Events: []*pb.Event{x.event()}, Labels: labels},
+		})
 		if err == nil {
 			x.charges = append(x.charges, a.GetReceipt().GetPosition())
 		}
 	case 9:
-		_, _ = x.owner.Release(ctx, &pb.ReleaseRequest{Ledger: x.name, Writer: w, Sequence: 1,
-			Release: &pb.Release{Reservation: pick(x.held)}})
+		_, _ = x.owner.Release(ctx, &pb.ReleaseRequest{
+			Lane:    &pb.Lane{Ledger: x.name, Writer: w, Sequence: 1},
+			Release: &pb.Release{Reservation: pick(x.held)},
+		})
 	case 10:
-		a, err := x.owner.Expire(ctx, &pb.ExpireRequest{Ledger: x.name, Writer: w, Sequence: 1,
-			Expire: &pb.Expire{Reservation: pick(x.held)}})
+		a, err := x.owner.Expire(ctx, &pb.ExpireRequest{
+			Lane:   &pb.Lane{Ledger: x.name, Writer: w, Sequence: 1},
+			Expire: &pb.Expire{Reservation: pick(x.held)},
+		})
 		if err == nil {
 			x.charges = append(x.charges, a.GetReceipt().GetPosition())
 		}
 	case 11:
 		if x.rand.IntN(3) == 0 {
-			_, _ = x.owner.Refund(ctx, &pb.RefundRequest{Ledger: x.name, Writer: w, Sequence: 1,
-				Refund: &pb.Refund{Position: pick(x.charges), NothingReleased: true, Reason: "nothing"}})
+			_, _ = x.owner.Refund(ctx, &pb.RefundRequest{
+				Lane:   &pb.Lane{Ledger: x.name, Writer: w, Sequence: 1},
+				Refund: &pb.Refund{Position: pick(x.charges), NothingReleased: true, Reason: "nothing"},
+			})
 		} else if x.rand.IntN(2) == 0 {
-			_, _ = x.owner.Free(ctx, &pb.FreeRequest{Ledger: x.name, Writer: w, Sequence: 1,
-				Free: &pb.Free{Reservation: pick(x.held), NothingReleased: true, Reason: "died"}})
+			_, _ = x.owner.Free(ctx, &pb.FreeRequest{
+				Lane: &pb.Lane{Ledger: x.name, Writer: w, Sequence: 1},
+				Free: &pb.Free{Reservation: pick(x.held), NothingReleased: true, Reason: "died"},
+			})
 		}
 	case 12:
 		x.raise(ctx, w)
@@ -158,7 +172,7 @@ func (x *story) raise(ctx context.Context, w string) {
 				&pb.Event{Mechanism: p.GetMechanism(), Count: uint32(p.GetPlanned() + 1)})
 		}
 	}
-	_, _ = x.owner.Raise(ctx, &pb.RaiseRequest{Ledger: x.name, Writer: w, Sequence: 1, Raise: r})
+	_, _ = x.owner.Raise(ctx, &pb.RaiseRequest{Lane: &pb.Lane{Ledger: x.name, Writer: w, Sequence: 1}, Raise: r})
 }
 
 // child creates a ledger for which this one sets aside, or charges one, or closes it.
@@ -166,11 +180,15 @@ func (x *story) child(ctx context.Context) {
 	if n := len(x.children); n > 0 && x.rand.IntN(3) > 0 {
 		child := x.children[x.rand.IntN(n)]
 		if x.rand.IntN(2) == 0 {
-			_, _ = x.s.Client.Report(ctx, &pb.ReportRequest{Ledger: child, Writer: servertest.Writer(), Sequence: 1,
-				Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(0.1, 1)}}})
+			_, _ = x.s.Client.Report(ctx, &pb.ReportRequest{
+				Lane:   &pb.Lane{Ledger: child, Writer: servertest.Writer(), Sequence: 1},
+				Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(0.1, 1)}},
+			})
 			return
 		}
-		_, _ = x.owner.CloseLedger(ctx, &pb.CloseLedgerRequest{Name: child, Writer: servertest.Writer(), Sequence: 1})
+		_, _ = x.owner.CloseLedger(ctx, &pb.CloseLedgerRequest{
+			Lane: &pb.Lane{Ledger: child, Writer: servertest.Writer(), Sequence: 1},
+		})
 		return
 	}
 	name := fmt.Sprintf("%s/child-%d", x.name, len(x.children))
@@ -255,8 +273,9 @@ func TestHistorySaysWhatQueriesSaid(t *testing.T) {
 				x.step()
 				x.ask()
 			}
-			_, _ = x.owner.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: x.name,
-				Writer: servertest.Writer(), Sequence: 1})
+			_, _ = x.owner.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
+				Lane: &pb.Lane{Ledger: x.name, Writer: servertest.Writer(), Sequence: 1},
+			})
 			x.ask()
 			x.compare()
 		}

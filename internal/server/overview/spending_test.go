@@ -162,8 +162,9 @@ func TestSpendingIsWhatTheEntriesSay(t *testing.T) {
 				}
 				x.checkSpending()
 			}
-			_, _ = x.owner.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: x.name,
-				Writer: servertest.Writer(), Sequence: 1})
+			_, _ = x.owner.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
+				Lane: &pb.Lane{Ledger: x.name, Writer: servertest.Writer(), Sequence: 1},
+			})
 			x.checkSpending()
 		}
 	}

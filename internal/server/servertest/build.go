@@ -39,7 +39,7 @@ func Gaussian(noiseMultiplier float64, count uint32) *pb.Charge {
 func (s *Server) Report(ledger, writer string, sequence uint64, c *pb.Charge) *pb.Receipt {
 	s.t.Helper()
 	answer, err := s.Client.Report(Context(s.t),
-		&pb.ReportRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Charge: c})
+		&pb.ReportRequest{Lane: &pb.Lane{Ledger: ledger, Writer: writer, Sequence: sequence}, Charge: c})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -109,8 +109,10 @@ func spki(t *testing.T, file string) string {
 
 func (s *site) report(t *testing.T, name string) {
 	t.Helper()
-	if _, err := s.owner.Report(servertest.Context(t), &pb.ReportRequest{Ledger: name, Writer: servertest.Writer(),
-		Sequence: 1, Charge: servertest.Gaussian(2, 1)}); err != nil {
+	if _, err := s.owner.Report(servertest.Context(t), &pb.ReportRequest{
+		Lane:   &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+		Charge: servertest.Gaussian(2, 1),
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

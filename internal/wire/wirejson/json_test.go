@@ -166,7 +166,7 @@ func TestMarshalJSONGolden(t *testing.T) {
 		&pb.Workload{},
 		wire.FromSummary(summary),
 		&pb.ListEntriesResponse{Entries: []*pb.Entry{wire.FromRecord(entry, false)}, Genesis: []byte{0xff}},
-		&pb.CloseLedgerRequest{Sequence: math.MaxUint64, Reason: "42"},
+		&pb.CloseLedgerRequest{Lane: &pb.Lane{Sequence: math.MaxUint64}, Close: &pb.Close{Reason: "42"}},
 		questions.FromAnswer(accountant.AtDelta(1e-5), answer, questions.Standing{Position: &position}),
 		questions.FromAnswer(accountant.AtEpsilon(0), tiny, questions.Standing{}),
 		questions.FromAnswer(accountant.AtEpsilon(1), nothing, questions.Standing{}),

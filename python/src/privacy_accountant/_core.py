@@ -77,6 +77,11 @@ class Plan(Generic[T]):
     once: bool = False  # a write under a key of its own
 
 
+def lane_of(request: Any) -> Any:
+    """What says a write's writer and number: a lane, or the request itself if it is about several ledgers."""
+    return request.lane if "lane" in request.DESCRIPTOR.fields_by_name else request
+
+
 @dataclass
 class Item:
     """A write with its number. Its content never changes: the request is our own copy."""
@@ -110,7 +115,7 @@ class Lane:
         """Sends the newest receipt along: a daemon that has forgotten it writes nothing. It is no part of the
         content."""
         if self.newest is not None:
-            item.request.last_receipt.CopyFrom(self.newest)
+            lane_of(item.request).last_receipt.CopyFrom(self.newest)
 
     def advance(self, item: Item, answer: Any) -> None:
         self.last = item.sequence
@@ -181,7 +186,8 @@ class Core:
             raise NotSent(plan.op, plan.ledger,
                           f"not sent, because an earlier write of this client {why}: {e.message}", code=e.code,
                           not_written=e.not_written) from e
-        plan.request.writer, plan.request.sequence = self.writer, lane.last + 1
+        at = lane_of(plan.request)
+        at.writer, at.sequence = self.writer, lane.last + 1
         item = Item(lane.last + 1, plan.method, plan.request)
         lane.vouch(item)
         # Kept from before the first attempt: whatever interrupts this, the number is not

@@ -8,7 +8,7 @@ from typing import Union
 from . import proto as pb
 from ._core import Plan
 from ._fields import Events, bounded, events, fill
-from ._verbs import Labels, reserve_content, same, write
+from ._verbs import Labels, reserve_content, same, sent
 from .errors import BudgetExceeded
 
 # Several ledgers, one by one or by a range of names.
@@ -48,7 +48,7 @@ def report(ledgers: Ledgers, what: Events, contribution: str | int | None, label
            request_id: str | None) -> Plan[pb.ReportSetResponse]:
     charge = pb.Charge(events=events(what), labels=labels or {})
     request = pb.ReportSetRequest(set=message(ledgers), charge=charge, contribution=bounded(contribution))
-    return write("report", SETS, "ReportSet", request, request_id)
+    return sent("report", SETS, "ReportSet", request, request_id)
 
 
 def check(ledgers: Ledgers, what: Events, contribution: str | int | None, labels: Labels,
@@ -70,18 +70,18 @@ def reserve(ledgers: Ledgers, what: Events, contribution: str | int | None, life
             request_id: str | None) -> Plan[pb.ReserveSetResponse]:
     request = pb.ReserveSetRequest(set=message(ledgers), reserve=reserve_content(what, lifetime, labels),
                                    contribution=bounded(contribution))
-    return write("reserve", SETS, "ReserveSet", request, request_id)
+    return sent("reserve", SETS, "ReserveSet", request, request_id)
 
 
 def commit(reservation: Reservation, what: Events, labels: Labels,
            request_id: str | None) -> Plan[pb.CommitSetResponse]:
     content = pb.SetCommit(reservation=_named(reservation), events=events(what), labels=labels or {})
-    return write("commit", SETS, "CommitSet", pb.CommitSetRequest(commit=content), request_id)
+    return sent("commit", SETS, "CommitSet", pb.CommitSetRequest(commit=content), request_id)
 
 
 def release(reservation: Reservation, reason: str, request_id: str | None) -> Plan[pb.ReleaseSetResponse]:
     content = pb.SetRelease(reservation=_named(reservation), reason=reason)
-    return write("release", SETS, "ReleaseSet", pb.ReleaseSetRequest(release=content), request_id)
+    return sent("release", SETS, "ReleaseSet", pb.ReleaseSetRequest(release=content), request_id)
 
 
 def _named(reservation: Reservation) -> pb.SetReservation:

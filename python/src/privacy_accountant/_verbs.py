@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from . import _questions as questions
 from . import proto as pb
-from ._core import Plan
+from ._core import Plan, lane_of
 from ._fields import Action, Events, OneEvent, bounded, events, fill, workload
 from ._questions import Subject
 from ._whole import whole
@@ -63,34 +63,46 @@ def _time(t: datetime) -> Timestamp:
     return out
 
 
-def write(op: str, ledger: str, method: str, request: Any, request_id: str | None) -> Plan[Any]:
+def write(op: str, ledger: str, method: str, content: Any, request_id: str | None) -> Plan[Any]:
+    """A write to one ledger: the request of the method is a lane and the content."""
+    request = getattr(pb, f"{method}Request")()
+    request.lane.ledger = ledger
+    action = getattr(request, request.DESCRIPTOR.fields_by_number[2].name)
+    action.SetInParent()  # also if it says nothing
+    action.CopyFrom(content)
+    return sent(op, ledger, method, request, request_id)
+
+
+def sent(op: str, ledger: str, method: str, request: Any, request_id: str | None) -> Plan[Any]:
+    """A write in the client's lane, or under a key of its own."""
     if request_id is None:
         return Plan(op, ledger, method, request, same, in_lane=True)
     if not _REQUEST_ID.fullmatch(request_id):
         raise ValueError(f"request_id: {request_id!r}; allowed: 1 to 128 bytes of [A-Za-z0-9._-]")
-    request.writer, request.sequence = f"request/{request_id}", 1
+    lane = lane_of(request)
+    lane.writer, lane.sequence = f"request/{request_id}", 1
     return Plan(op, ledger, method, request, same, once=True)
 
 
-def close_ledger(name: str, reason: str, request_id: str | None) -> Plan[pb.CloseLedgerResponse]:
-    return write("close_ledger", name, "CloseLedger", pb.CloseLedgerRequest(name=name, reason=reason), request_id)
+def close_ledger(name: str, reason: str, request_id: str | None) -> Plan[pb.WriteResponse]:
+    return write("close_ledger", name, "CloseLedger", pb.Close(reason=reason), request_id)
 
 
-def report(ledger: str, what: Events, labels: Labels, request_id: str | None) -> Plan[pb.ReportResponse]:
+def report(ledger: str, what: Events, labels: Labels, request_id: str | None) -> Plan[pb.WriteResponse]:
     charge = pb.Charge(events=events(what), labels=labels or {})
-    return write("report", ledger, "Report", pb.ReportRequest(ledger=ledger, charge=charge), request_id)
+    return write("report", ledger, "Report", charge, request_id)
 
 
-def check(ledger: str, what: Events, labels: Labels, writer: str) -> Plan[pb.ReportResponse]:
+def check(ledger: str, what: Events, labels: Labels, writer: str) -> Plan[pb.WriteResponse]:
     charge = pb.Charge(events=events(what), labels=labels or {})
-    request = pb.ReportRequest(ledger=ledger, writer=writer, sequence=1, charge=charge, check_only=True)
-    return Plan("check", ledger, "Report", request, same)
+    lane = pb.Lane(ledger=ledger, writer=writer, sequence=1, check_only=True)
+    return Plan("check", ledger, "Report", pb.ReportRequest(lane=lane, charge=charge), same)
 
 
 def reserve(ledger: str, what: Events, lifetime: int, labels: Labels,
-            request_id: str | None) -> Plan[pb.ReserveResponse]:
+            request_id: str | None) -> Plan[pb.WriteResponse]:
     content = reserve_content(what, lifetime, labels)
-    return write("reserve", ledger, "Reserve", pb.ReserveRequest(ledger=ledger, reserve=content), request_id)
+    return write("reserve", ledger, "Reserve", content, request_id)
 
 
 def reserve_content(what: Events, lifetime: int, labels: Labels) -> pb.Reserve:
@@ -103,49 +115,47 @@ def seconds(lifetime: int) -> int:
 
 
 def commit(ledger: str, reservation: int, what: Events, labels: Labels,
-           request_id: str | None) -> Plan[pb.CommitResponse]:
+           request_id: str | None) -> Plan[pb.WriteResponse]:
     content = commit_content(reservation, what, labels)
-    return write("commit", ledger, "Commit", pb.CommitRequest(ledger=ledger, commit=content), request_id)
+    return write("commit", ledger, "Commit", content, request_id)
 
 
 def commit_content(reservation: int, what: Events, labels: Labels) -> pb.Commit:
     return fill(pb.Commit(events=events(what), labels=labels or {}), "commit", {"reservation": reservation})
 
 
-def release(ledger: str, reservation: int, reason: str, request_id: str | None) -> Plan[pb.ReleaseResponse]:
+def release(ledger: str, reservation: int, reason: str, request_id: str | None) -> Plan[pb.WriteResponse]:
     content = release_content(reservation, reason)
-    return write("release", ledger, "Release", pb.ReleaseRequest(ledger=ledger, release=content), request_id)
+    return write("release", ledger, "Release", content, request_id)
 
 
 def release_content(reservation: int, reason: str) -> pb.Release:
     return fill(pb.Release(reason=reason), "release", {"reservation": reservation})
 
 
-def expire(ledger: str, reservation: int, request_id: str | None) -> Plan[pb.ExpireResponse]:
+def expire(ledger: str, reservation: int, request_id: str | None) -> Plan[pb.WriteResponse]:
     content = fill(pb.Expire(), "expire", {"reservation": reservation})
-    return write("expire", ledger, "Expire", pb.ExpireRequest(ledger=ledger, expire=content), request_id)
+    return write("expire", ledger, "Expire", content, request_id)
 
 
 def free(ledger: str, reservation: int, reason: str, nothing_released: bool,
-         request_id: str | None) -> Plan[pb.FreeResponse]:
+         request_id: str | None) -> Plan[pb.WriteResponse]:
     content = fill(pb.Free(reason=reason, nothing_released=nothing_released), "free", {"reservation": reservation})
-    return write("free", ledger, "Free", pb.FreeRequest(ledger=ledger, free=content), request_id)
+    return write("free", ledger, "Free", content, request_id)
 
 
 def refund(ledger: str, position: int, reason: str, nothing_released: bool,
-           request_id: str | None) -> Plan[pb.RefundResponse]:
+           request_id: str | None) -> Plan[pb.WriteResponse]:
     content = fill(pb.Refund(reason=reason, nothing_released=nothing_released), "refund", {"position": position})
-    return write("refund", ledger, "Refund", pb.RefundRequest(ledger=ledger, refund=content), request_id)
+    return write("refund", ledger, "Refund", content, request_id)
 
 
-def raise_budgets(ledger: str, fields: Mapping[str, Any], request_id: str | None) -> Plan[pb.RaiseResponse]:
-    request = pb.RaiseRequest(ledger=ledger)
-    fill(getattr(request, "raise"), "raise", fields)
-    return write("raise_budgets", ledger, "Raise", request, request_id)
+def raise_budgets(ledger: str, fields: Mapping[str, Any], request_id: str | None) -> Plan[pb.WriteResponse]:
+    return write("raise_budgets", ledger, "Raise", fill(pb.Raise(), "raise", fields), request_id)
 
 
 def reconcile(ledger: str, what: Events, contribution: str | int | None, accept_loss: bool, reason: str,
-              request_id: str | None) -> Plan[pb.ReconcileResponse]:
+              request_id: str | None) -> Plan[pb.WriteResponse]:
     content = pb.Reconcile(events=events(what), accept_loss=accept_loss, reason=reason)
     if contribution is not None:
         content.contribution = bounded(contribution)
@@ -153,36 +163,33 @@ def reconcile(ledger: str, what: Events, contribution: str | int | None, accept_
         raise TypeError(
             'reconcile: contribution is missing; allowed: "over-all" if the events were charged to this ledger alone, '
             'or to several with that contribution; otherwise the contribution with which they were charged to several')
-    return write("reconcile", ledger, "Reconcile", pb.ReconcileRequest(ledger=ledger, reconcile=content), request_id)
+    return write("reconcile", ledger, "Reconcile", content, request_id)
 
 
-def acknowledge(ledger: str, warning: str, reason: str, request_id: str | None) -> Plan[pb.AcknowledgeResponse]:
+def acknowledge(ledger: str, warning: str, reason: str, request_id: str | None) -> Plan[pb.WriteResponse]:
     content = pb.Acknowledge(warning=warning, reason=reason)
-    return write("acknowledge", ledger, "Acknowledge", pb.AcknowledgeRequest(ledger=ledger, acknowledge=content),
-                  request_id)
+    return write("acknowledge", ledger, "Acknowledge", content, request_id)
 
 
 def propose(ledger: str, refund: Action, free: Action, raise_budgets: Action, reconcile: Action,
-            amend_dataset: Action, request_id: str | None) -> Plan[pb.ProposeResponse]:
+            amend_dataset: Action, request_id: str | None) -> Plan[pb.WriteResponse]:
     actions = {"refund": refund, "free": free, "raise": raise_budgets, "reconcile": reconcile,
                "amend_dataset": amend_dataset}
     given = {name: fields for name, fields in actions.items() if fields is not None}
     if len(given) != 1:
         raise TypeError(f"propose: {len(given)} actions; allowed: exactly one of refund, free, raise_budgets, "
                         "reconcile, amend_dataset")
-    request = pb.ProposeRequest(ledger=ledger)
-    fill(request.propose, "propose", given)
-    return write("propose", ledger, "Propose", request, request_id)
+    return write("propose", ledger, "Propose", fill(pb.Propose(), "propose", given), request_id)
 
 
-def approve(ledger: str, proposal: int, request_id: str | None) -> Plan[pb.ApproveResponse]:
-    request = fill(pb.ApproveRequest(ledger=ledger), "approve", {"proposal": proposal})
-    return write("approve", ledger, "Approve", request, request_id)
+def approve(ledger: str, proposal: int, request_id: str | None) -> Plan[pb.WriteResponse]:
+    content = fill(pb.Approve(), "approve", {"proposal": proposal})
+    return write("approve", ledger, "Approve", content, request_id)
 
 
-def withdraw(ledger: str, proposal: int, reason: str, request_id: str | None) -> Plan[pb.WithdrawResponse]:
+def withdraw(ledger: str, proposal: int, reason: str, request_id: str | None) -> Plan[pb.WriteResponse]:
     content = fill(pb.Withdraw(reason=reason), "withdraw", {"proposal": proposal})
-    return write("withdraw", ledger, "Withdraw", pb.WithdrawRequest(ledger=ledger, withdraw=content), request_id)
+    return write("withdraw", ledger, "Withdraw", content, request_id)
 
 
 def get_access(principal: str, method: str, ledger: str, groups: Iterable[str]) -> Plan[pb.GetAccessResponse]:
@@ -212,11 +219,10 @@ def list_datasets(token: str) -> Plan[tuple[Sequence[pb.Dataset], str]]:
 
 
 def amend_dataset(dataset: str, reason: str, request_id: str | None,
-                  changes: Mapping[str, Any]) -> Plan[pb.AmendDatasetResponse]:
-    request = pb.AmendDatasetRequest(id=dataset)
-    fill(request.amend, "amend", {"reason": reason, **changes})
+                  changes: Mapping[str, Any]) -> Plan[pb.WriteResponse]:
+    content = fill(pb.AmendDataset(), "amend", {"reason": reason, **changes})
     key = str(uuid.uuid4()) if request_id is None else request_id  # a client has no lane of a dataset
-    return write("amend_dataset", dataset, "AmendDataset", request, key)
+    return write("amend_dataset", f"dataset:{dataset}", "AmendDataset", content, key)
 
 
 def dataset_statement(dataset: str, deltas: Iterable[float]) -> Plan[pb.GetDatasetStatementResponse]:

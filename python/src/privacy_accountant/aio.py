@@ -166,7 +166,7 @@ class AsyncClient:
             more = token != ""
 
     async def close_ledger(self, name: str, reason: str = "", *, request_id: str | None = None,
-                           deadline: float | None = None) -> pb.CloseLedgerResponse:
+                           deadline: float | None = None) -> pb.WriteResponse:
         return await self._carry_out(verbs.close_ledger(name, reason, request_id), deadline)
 
     async def entries(self, ledger: str, *, deadline: float | None = None,
@@ -225,7 +225,7 @@ class AsyncClient:
     async def amend_dataset(
         self, dataset: str, reason: str, *, request_id: str | None = None, deadline: float | None = None,
         **changes: Unpack[AmendDatasetOptions],
-    ) -> pb.AmendDatasetResponse:
+    ) -> pb.WriteResponse:
         return await self._carry_out(verbs.amend_dataset(dataset, reason, request_id, changes), deadline)
 
     async def dataset_statement(self, dataset: str, deltas: Iterable[float] = (), *,
@@ -237,42 +237,42 @@ class AsyncClient:
     async def report(
         self, ledger: str, events: Events, *, labels: verbs.Labels = None, request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.ReportResponse:
+    ) -> pb.WriteResponse:
         return await self._carry_out(verbs.report(ledger, events, labels, request_id), deadline)
 
     async def check(self, ledger: str, events: Events, *, labels: verbs.Labels = None,
-                    deadline: float | None = None) -> pb.ReportResponse:
+                    deadline: float | None = None) -> pb.WriteResponse:
         return await self._carry_out(verbs.check(ledger, events, labels, str(uuid.uuid4())), deadline)
 
     async def reserve(
         self, ledger: str, events: Events, *, lifetime: int, labels: verbs.Labels = None,
         request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.ReserveResponse:
+    ) -> pb.WriteResponse:
         return await self._carry_out(verbs.reserve(ledger, events, lifetime, labels, request_id), deadline)
 
     async def commit(
         self, ledger: str, reservation: int, events: Events, *, labels: verbs.Labels = None,
         request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.CommitResponse:
+    ) -> pb.WriteResponse:
         return await self._carry_out(verbs.commit(ledger, reservation, events, labels, request_id), deadline)
 
     async def release(
         self, ledger: str, reservation: int, reason: str = "", *, request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.ReleaseResponse:
+    ) -> pb.WriteResponse:
         return await self._carry_out(verbs.release(ledger, reservation, reason, request_id), deadline)
 
     async def expire(self, ledger: str, reservation: int, *, request_id: str | None = None,
-                     deadline: float | None = None) -> pb.ExpireResponse:
+                     deadline: float | None = None) -> pb.WriteResponse:
         """Charges what is left of a reservation now, before its time is over. On the daemon's own socket only."""
         return await self._carry_out(verbs.expire(ledger, reservation, request_id), deadline)
 
     async def free(
         self, ledger: str, reservation: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.FreeResponse:
+    ) -> pb.WriteResponse:
         """Gives back what is left of a reservation that somebody else made, such as a job that died, on
         the caller's word that nothing computed for it was released. On the daemon's own socket only."""
         return await self._carry_out(verbs.free(ledger, reservation, reason, nothing_released, request_id), deadline)
@@ -280,7 +280,7 @@ class AsyncClient:
     async def refund(
         self, ledger: str, position: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.RefundResponse:
+    ) -> pb.WriteResponse:
         return await self._carry_out(verbs.refund(ledger, position, reason, nothing_released, request_id), deadline)
 
     async def raise_budgets(
@@ -288,7 +288,7 @@ class AsyncClient:
         plan: Events | pb.Workload | None = None,
         independent_of_outputs: bool = False,
         request_id: str | None = None, deadline: float | None = None,
-    ) -> pb.RaiseResponse:
+    ) -> pb.WriteResponse:
         fields = {"budgets": budgets, "plan": plan, "independent_of_outputs": independent_of_outputs, "reason": reason}
         return await self._carry_out(verbs.raise_budgets(ledger, fields, request_id), deadline)
 
@@ -296,13 +296,13 @@ class AsyncClient:
         self, ledger: str, events: Events = (), *, contribution: str | int | None = None,
         accept_loss: bool = False, reason: str = "",
         request_id: str | None = None, deadline: float | None = None,
-    ) -> pb.ReconcileResponse:
+    ) -> pb.WriteResponse:
         plan = verbs.reconcile(ledger, events, contribution, accept_loss, reason, request_id)
         return await self._carry_out(plan, deadline)
 
     async def acknowledge(
         self, ledger: str, warning: str, *, reason: str, request_id: str | None = None, deadline: float | None = None,
-    ) -> pb.AcknowledgeResponse:
+    ) -> pb.WriteResponse:
         return await self._carry_out(verbs.acknowledge(ledger, warning, reason, request_id), deadline)
 
     # Approvals and rights
@@ -311,7 +311,7 @@ class AsyncClient:
         self, ledger: str, *, refund: Action = None, free: Action = None, raise_budgets: Action = None,
         reconcile: Action = None, amend_dataset: Action = None, request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.ProposeResponse:
+    ) -> pb.WriteResponse:
         return await self._carry_out(
             verbs.propose(ledger, refund, free, raise_budgets, reconcile, amend_dataset, request_id), deadline)
 
@@ -332,11 +332,11 @@ class AsyncClient:
             yield dataset.name
 
     async def approve(self, ledger: str, proposal: int, *, request_id: str | None = None,
-                      deadline: float | None = None) -> pb.ApproveResponse:
+                      deadline: float | None = None) -> pb.WriteResponse:
         return await self._carry_out(verbs.approve(ledger, proposal, request_id), deadline)
 
     async def withdraw(self, ledger: str, proposal: int, reason: str = "", *, request_id: str | None = None,
-                       deadline: float | None = None) -> pb.WithdrawResponse:
+                       deadline: float | None = None) -> pb.WriteResponse:
         return await self._carry_out(verbs.withdraw(ledger, proposal, reason, request_id), deadline)
 
     async def get_access(self, principal: str = "", method: str = "", ledger: str = "", *,

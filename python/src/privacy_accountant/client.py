@@ -156,7 +156,7 @@ class Client(Caller):
         return self._pages(lambda token: verbs.list_ledgers(prefix, token), deadline)
 
     def close_ledger(self, name: str, reason: str = "", *, request_id: str | None = None,
-                     deadline: float | None = None) -> pb.CloseLedgerResponse:
+                     deadline: float | None = None) -> pb.WriteResponse:
         """Ends a ledger for good. What is reserved is charged, and the shares of child ledgers in
         full. Where callers are proven it is for the ledger's creator: PermissionDenied."""
         return self._carry_out(verbs.close_ledger(name, reason, request_id), deadline)
@@ -233,7 +233,7 @@ class Client(Caller):
     def amend_dataset(
         self, dataset: str, reason: str, *, request_id: str | None = None, deadline: float | None = None,
         **changes: Unpack[AmendDatasetOptions],
-    ) -> pb.AmendDatasetResponse:
+    ) -> pb.WriteResponse:
         """Changes a dataset's record; what is not given stays as it is. On the daemon's own socket only.
 
         changes: title, owners, labels, caps (both of them), budgets (all of them, none smaller than before, with the
@@ -253,7 +253,7 @@ class Client(Caller):
     def report(
         self, ledger: str, events: Events, *, labels: verbs.Labels = None, request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.ReportResponse:
+    ) -> pb.WriteResponse:
         """Charges events together or not at all, and returns once they are durable.
 
         With request_id, this charge's own key, it does not use the lane, and may be called
@@ -262,7 +262,7 @@ class Client(Caller):
         return self._carry_out(verbs.report(ledger, events, labels, request_id), deadline)
 
     def check(self, ledger: str, events: Events, *, labels: verbs.Labels = None,
-              deadline: float | None = None) -> pb.ReportResponse:
+              deadline: float | None = None) -> pb.WriteResponse:
         """Whether report would be taken now; writes nothing."""
         return self._carry_out(verbs.check(ledger, events, labels, str(uuid.uuid4())), deadline)
 
@@ -270,7 +270,7 @@ class Client(Caller):
         self, ledger: str, events: Events, *, lifetime: int, labels: verbs.Labels = None,
         request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.ReserveResponse:
+    ) -> pb.WriteResponse:
         """Sets events aside on a ledger with budgets for lifetime whole seconds. The receipt's
         position names the reservation; what is not committed or released is then charged. More
         than half of the whole budget at once is for the ledger's creator, where callers are proven."""
@@ -280,26 +280,26 @@ class Client(Caller):
         self, ledger: str, reservation: int, events: Events, *, labels: verbs.Labels = None,
         request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.CommitResponse:
+    ) -> pb.WriteResponse:
         """Charges a part of a reservation; never refused for lack of budget."""
         return self._carry_out(verbs.commit(ledger, reservation, events, labels, request_id), deadline)
 
     def release(
         self, ledger: str, reservation: int, reason: str = "", *, request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.ReleaseResponse:
+    ) -> pb.WriteResponse:
         """Gives back what is left of a reservation: nothing was, or will be, computed from the data for it."""
         return self._carry_out(verbs.release(ledger, reservation, reason, request_id), deadline)
 
     def expire(self, ledger: str, reservation: int, *, request_id: str | None = None,
-               deadline: float | None = None) -> pb.ExpireResponse:
+               deadline: float | None = None) -> pb.WriteResponse:
         """Charges what is left of a reservation now, before its time is over. On the daemon's own socket only."""
         return self._carry_out(verbs.expire(ledger, reservation, request_id), deadline)
 
     def free(
         self, ledger: str, reservation: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.FreeResponse:
+    ) -> pb.WriteResponse:
         """Gives back what is left of a reservation that somebody else made, such as a job that died, on
         the caller's word that nothing computed for it was released. On the daemon's own socket only."""
         return self._carry_out(verbs.free(ledger, reservation, reason, nothing_released, request_id), deadline)
@@ -307,7 +307,7 @@ class Client(Caller):
     def refund(
         self, ledger: str, position: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.RefundResponse:
+    ) -> pb.WriteResponse:
         """Gives back all that one entry charged, on the caller's word that nothing computed for
         it was released. On the daemon's own socket only."""
         return self._carry_out(verbs.refund(ledger, position, reason, nothing_released, request_id), deadline)
@@ -317,7 +317,7 @@ class Client(Caller):
         plan: Events | pb.Workload | None = None,
         independent_of_outputs: bool = False,
         request_id: str | None = None, deadline: float | None = None,
-    ) -> pb.RaiseResponse:
+    ) -> pb.WriteResponse:
         """Makes budgets, or the plan (a workload), larger. On the daemon's own socket only."""
         fields = {"budgets": budgets, "plan": plan, "independent_of_outputs": independent_of_outputs, "reason": reason}
         return self._carry_out(verbs.raise_budgets(ledger, fields, request_id), deadline)
@@ -326,7 +326,7 @@ class Client(Caller):
         self, ledger: str, events: Events = (), *, contribution: str | int | None = None,
         accept_loss: bool = False, reason: str = "",
         request_id: str | None = None, deadline: float | None = None,
-    ) -> pb.ReconcileResponse:
+    ) -> pb.WriteResponse:
         """Says what a restored ledger has lost: events, which are charged even where budgets do not
         allow it; none, if nothing was lost; or accept_loss, with a reason. On the daemon's own socket only.
 
@@ -336,7 +336,7 @@ class Client(Caller):
 
     def acknowledge(
         self, ledger: str, warning: str, *, reason: str, request_id: str | None = None, deadline: float | None = None,
-    ) -> pb.AcknowledgeResponse:
+    ) -> pb.WriteResponse:
         """Says that a warning about the ledger is known, so that later answers no longer give it. warning is the
         name in brackets at its end, such as "large-delta". Statements list who acknowledged it, when and why.
         Only for the ledger's creator, or on the daemon's own socket."""
@@ -348,7 +348,7 @@ class Client(Caller):
         self, ledger: str, *, refund: Action = None, free: Action = None, raise_budgets: Action = None,
         reconcile: Action = None, amend_dataset: Action = None, request_id: str | None = None,
         deadline: float | None = None,
-    ) -> pb.ProposeResponse:
+    ) -> pb.WriteResponse:
         """Proposes what another person has to approve, where the access policy asks for two people. The receipt's
         position names the proposal.
 
@@ -372,12 +372,12 @@ class Client(Caller):
                 yield name, proposal
 
     def approve(self, ledger: str, proposal: int, *, request_id: str | None = None,
-                deadline: float | None = None) -> pb.ApproveResponse:
+                deadline: float | None = None) -> pb.WriteResponse:
         """Does what another person has proposed at the position proposal, decided on the ledger as it is now."""
         return self._carry_out(verbs.approve(ledger, proposal, request_id), deadline)
 
     def withdraw(self, ledger: str, proposal: int, reason: str = "", *, request_id: str | None = None,
-                 deadline: float | None = None) -> pb.WithdrawResponse:
+                 deadline: float | None = None) -> pb.WriteResponse:
         """Takes back a proposal, your own or another officer's, so that nobody can approve it."""
         return self._carry_out(verbs.withdraw(ledger, proposal, reason, request_id), deadline)
 

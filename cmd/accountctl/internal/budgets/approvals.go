@@ -125,7 +125,7 @@ You must be an officer, and another person than the proposer.
 		}
 		return w.Run(c, "approved and done", func(ctx context.Context, daemon *client.Client,
 			key string) (writes.Answer, error) {
-			return daemon.ApproveOnce(ctx, args[0], key, *proposal)
+			return daemon.WriteOnce(ctx, args[0], key, &accountantv1.Approve{Proposal: *proposal})
 		})
 	}
 	return c
@@ -151,7 +151,8 @@ func withdraw(p *cli.Program) *cobra.Command {
 		}
 		return w.Run(c, "withdrawn", func(ctx context.Context, daemon *client.Client,
 			key string) (writes.Answer, error) {
-			return daemon.WithdrawOnce(ctx, args[0], key, *proposal, *reason)
+			return daemon.WriteOnce(ctx, args[0], key,
+				&accountantv1.Withdraw{Proposal: *proposal, Reason: *reason})
 		})
 	}
 	return c

@@ -55,7 +55,7 @@ reservation, JOURNAL:POSITION, says which ones they are, and there is no NAME.
 		}
 		var costs []string
 		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client,
-			key string) (*accountantv1.CommitResponse, error) {
+			key string) (*accountantv1.WriteResponse, error) {
 			if err := charge.Matches(ctx, daemon, args[0]); err != nil {
 				return nil, err
 			}

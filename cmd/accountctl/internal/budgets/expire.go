@@ -8,6 +8,7 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
 func expire(p *cli.Program) *cobra.Command {
@@ -31,7 +32,7 @@ that back later, once somebody knows.
 			return err
 		}
 		return w.Run(c, "expired", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
-			return daemon.ExpireOnce(ctx, args[0], key, *reservation)
+			return daemon.WriteOnce(ctx, args[0], key, &accountantv1.Expire{Reservation: *reservation})
 		})
 	}
 	return c

@@ -66,7 +66,7 @@ because of them. With --independent-of-outputs you assert that it was not so.
 		}
 		return w.Run(c, "raised", proposed, before, func(ctx context.Context, daemon *client.Client,
 			key string) (writes.Answer, error) {
-			return daemon.RaiseOnce(ctx, args[0], key, raise)
+			return daemon.WriteOnce(ctx, args[0], key, raise)
 		})
 	}
 	return c

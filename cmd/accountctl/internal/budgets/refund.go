@@ -42,7 +42,7 @@ guarantee is descriptive.
 		}
 		return w.Run(c, "refunded", proposed, nil, func(ctx context.Context, daemon *client.Client,
 			key string) (writes.Answer, error) {
-			return daemon.RefundOnce(ctx, args[0], key, refund)
+			return daemon.WriteOnce(ctx, args[0], key, refund)
 		})
 	}
 	return c

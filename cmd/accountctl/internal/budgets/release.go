@@ -61,7 +61,7 @@ descriptive. If you cannot assert it, charge the rest: accountctl expire.
 			}
 			return w.Run(c, "freed", proposed, nil, func(ctx context.Context, daemon *client.Client,
 				key string) (writes.Answer, error) {
-				return daemon.FreeOnce(ctx, args[0], key, free)
+				return daemon.WriteOnce(ctx, args[0], key, free)
 			})
 		}
 		if c.Flags().Changed("propose") {

@@ -71,7 +71,7 @@ In several ledgers the same is set aside, in all of them or in none.
 		}
 		var costs []string
 		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client,
-			key string) (*accountantv1.ReserveResponse, error) {
+			key string) (*accountantv1.WriteResponse, error) {
 			if err := charge.Matches(ctx, daemon, name); err != nil {
 				return nil, err
 			}

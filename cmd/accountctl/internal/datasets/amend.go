@@ -77,7 +77,7 @@ approved in time.
 		}
 		return w.Run(c, "amended", proposed, before, func(ctx context.Context, daemon *client.Client,
 			key string) (writes.Answer, error) {
-			return daemon.AmendDatasetOnce(ctx, args[0], key, m)
+			return daemon.WriteOnce(ctx, ledger.DatasetName(args[0]), key, m)
 		})
 	}
 	return c

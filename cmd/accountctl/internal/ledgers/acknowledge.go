@@ -48,7 +48,7 @@ acknowledgement cannot be taken back.
 		}
 		return w.Run(c, "acknowledged", func(ctx context.Context, daemon *client.Client,
 			key string) (writes.Answer, error) {
-			return daemon.AcknowledgeOnce(ctx, args[0], key,
+			return daemon.WriteOnce(ctx, args[0], key,
 				&accountantv1.Acknowledge{Warning: args[1], Reason: *reason})
 		})
 	}

@@ -53,7 +53,7 @@ socket.
 			}
 		}
 		return w.Run(c, "closed", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
-			return daemon.CloseLedgerOnce(ctx, args[0], key, *reason)
+			return daemon.WriteOnce(ctx, args[0], key, &accountantv1.Close{Reason: *reason})
 		})
 	}
 	return c

@@ -84,7 +84,7 @@ process, or client, goes on.
 		matches := func(ctx context.Context, daemon *client.Client) error { return what.Matches(ctx, daemon, args[0]) }
 		return w.Run(c, "reconciled", proposed, matches, func(ctx context.Context, daemon *client.Client,
 			key string) (writes.Answer, error) {
-			return daemon.ReconcileOnce(ctx, args[0], key, lost)
+			return daemon.WriteOnce(ctx, args[0], key, lost)
 		})
 	}
 	return c

@@ -69,7 +69,7 @@ the message says of each such ledger what it lacks, and what would fit in all.
 		}
 		var costs []string
 		answer, err := writes.Once(w, c,
-			func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.ReportResponse, error) {
+			func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.WriteResponse, error) {
 				if err := charge.Matches(ctx, daemon, name); err != nil {
 					return nil, err
 				}

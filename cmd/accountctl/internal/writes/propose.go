@@ -40,7 +40,7 @@ func (p Proposing) Run(c *cobra.Command, done string, proposed func() *accountan
 			if name == "" { // the first argument is the ledger, as of every command that writes to one
 				name = c.Flags().Arg(0)
 			}
-			return daemon.ProposeOnce(ctx, name, key, proposed())
+			return daemon.WriteOnce(ctx, name, key, proposed())
 		}
 		return write(ctx, daemon, key)
 	})

@@ -109,6 +109,12 @@ class Approval(_message.Message):
     proposer: str
     def __init__(self, proposal: _Optional[int] = ..., proposer: _Optional[str] = ..., person: _Optional[str] = ...) -> None: ...
 
+class Approve(_message.Message):
+    __slots__ = ["proposal"]
+    PROPOSAL_FIELD_NUMBER: _ClassVar[int]
+    proposal: int
+    def __init__(self, proposal: _Optional[int] = ...) -> None: ...
+
 class Assumption(_message.Message):
     __slots__ = ["descriptive", "kind", "position", "text"]
     DESCRIPTIVE_FIELD_NUMBER: _ClassVar[int]

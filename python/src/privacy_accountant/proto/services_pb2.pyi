@@ -16,46 +16,20 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AcknowledgeRequest(_message.Message):
-    __slots__ = ["acknowledge", "last_receipt", "ledger", "sequence", "writer"]
+    __slots__ = ["acknowledge", "lane"]
     ACKNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     acknowledge: _ledger_pb2.Acknowledge
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., acknowledge: _Optional[_Union[_ledger_pb2.Acknowledge, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class AcknowledgeResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    lane: Lane
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., acknowledge: _Optional[_Union[_ledger_pb2.Acknowledge, _Mapping]] = ...) -> None: ...
 
 class AmendDatasetRequest(_message.Message):
-    __slots__ = ["amend", "id", "sequence", "writer"]
+    __slots__ = ["amend", "lane"]
     AMEND_FIELD_NUMBER: _ClassVar[int]
-    ID_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     amend: _ledger_pb2.AmendDataset
-    id: str
-    sequence: int
-    writer: str
-    def __init__(self, id: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., amend: _Optional[_Union[_ledger_pb2.AmendDataset, _Mapping]] = ...) -> None: ...
-
-class AmendDatasetResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    lane: Lane
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., amend: _Optional[_Union[_ledger_pb2.AmendDataset, _Mapping]] = ...) -> None: ...
 
 class AnalysisResult(_message.Message):
     __slots__ = ["analysis", "delta", "epsilon", "log_delta", "order", "unsupported"]
@@ -74,26 +48,12 @@ class AnalysisResult(_message.Message):
     def __init__(self, analysis: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., log_delta: _Optional[float] = ..., order: _Optional[float] = ..., unsupported: _Optional[str] = ...) -> None: ...
 
 class ApproveRequest(_message.Message):
-    __slots__ = ["last_receipt", "ledger", "proposal", "sequence", "writer"]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
-    PROPOSAL_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
-    proposal: int
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., proposal: _Optional[int] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class ApproveResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    __slots__ = ["approve", "lane"]
+    APPROVE_FIELD_NUMBER: _ClassVar[int]
+    LANE_FIELD_NUMBER: _ClassVar[int]
+    approve: _ledger_pb2.Approve
+    lane: Lane
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., approve: _Optional[_Union[_ledger_pb2.Approve, _Mapping]] = ...) -> None: ...
 
 class BudgetExceeded(_message.Message):
     __slots__ = ["fits", "plan", "shortfalls", "unplanned"]
@@ -150,48 +110,20 @@ class BudgetExceeded(_message.Message):
     def __init__(self, shortfalls: _Optional[_Iterable[_Union[BudgetExceeded.Shortfall, _Mapping]]] = ..., fits: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., plan: _Optional[_Iterable[_Union[BudgetExceeded.PlanLine, _Mapping]]] = ..., unplanned: _Optional[_Iterable[_Union[BudgetExceeded.Unplanned, _Mapping]]] = ...) -> None: ...
 
 class CloseLedgerRequest(_message.Message):
-    __slots__ = ["last_receipt", "name", "reason", "sequence", "writer"]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    REASON_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
-    last_receipt: _ledger_pb2.Receipt
-    name: str
-    reason: str
-    sequence: int
-    writer: str
-    def __init__(self, name: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reason: _Optional[str] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class CloseLedgerResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    __slots__ = ["close", "lane"]
+    CLOSE_FIELD_NUMBER: _ClassVar[int]
+    LANE_FIELD_NUMBER: _ClassVar[int]
+    close: _ledger_pb2.Close
+    lane: Lane
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., close: _Optional[_Union[_ledger_pb2.Close, _Mapping]] = ...) -> None: ...
 
 class CommitRequest(_message.Message):
-    __slots__ = ["commit", "last_receipt", "ledger", "sequence", "writer"]
+    __slots__ = ["commit", "lane"]
     COMMIT_FIELD_NUMBER: _ClassVar[int]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     commit: _ledger_pb2.Commit
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., commit: _Optional[_Union[_ledger_pb2.Commit, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class CommitResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    lane: Lane
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., commit: _Optional[_Union[_ledger_pb2.Commit, _Mapping]] = ...) -> None: ...
 
 class CreateDatasetRequest(_message.Message):
     __slots__ = ["independent_of_outputs", "propose", "reason", "spec"]
@@ -232,48 +164,20 @@ class CreateLedgerResponse(_message.Message):
     def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., created: bool = ...) -> None: ...
 
 class ExpireRequest(_message.Message):
-    __slots__ = ["expire", "last_receipt", "ledger", "sequence", "writer"]
+    __slots__ = ["expire", "lane"]
     EXPIRE_FIELD_NUMBER: _ClassVar[int]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     expire: _ledger_pb2.Expire
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., expire: _Optional[_Union[_ledger_pb2.Expire, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class ExpireResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    lane: Lane
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., expire: _Optional[_Union[_ledger_pb2.Expire, _Mapping]] = ...) -> None: ...
 
 class FreeRequest(_message.Message):
-    __slots__ = ["free", "last_receipt", "ledger", "sequence", "writer"]
+    __slots__ = ["free", "lane"]
     FREE_FIELD_NUMBER: _ClassVar[int]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     free: _ledger_pb2.Free
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., free: _Optional[_Union[_ledger_pb2.Free, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class FreeResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    lane: Lane
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., free: _Optional[_Union[_ledger_pb2.Free, _Mapping]] = ...) -> None: ...
 
 class GetAccessRequest(_message.Message):
     __slots__ = ["dataset", "groups", "ledger", "method", "parent", "principal"]
@@ -397,6 +301,20 @@ class GroupPrivacy(_message.Message):
     size: int
     def __init__(self, size: _Optional[int] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ...) -> None: ...
 
+class Lane(_message.Message):
+    __slots__ = ["check_only", "last_receipt", "ledger", "sequence", "writer"]
+    CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    check_only: bool
+    last_receipt: _ledger_pb2.Receipt
+    ledger: str
+    sequence: int
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., check_only: bool = ...) -> None: ...
+
 class LedgerPrivacy(_message.Message):
     __slots__ = ["ledger", "left", "privacy"]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
@@ -511,26 +429,12 @@ class MechanismCount(_message.Message):
     def __init__(self, mechanism: _Optional[_Union[_mechanism_pb2.Mechanism, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
 
 class ProposeRequest(_message.Message):
-    __slots__ = ["last_receipt", "ledger", "propose", "sequence", "writer"]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["lane", "propose"]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     PROPOSE_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
+    lane: Lane
     propose: _ledger_pb2.Propose
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., propose: _Optional[_Union[_ledger_pb2.Propose, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class ProposeResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., propose: _Optional[_Union[_ledger_pb2.Propose, _Mapping]] = ...) -> None: ...
 
 class QueryPrivacyRequest(_message.Message):
     __slots__ = ["delta", "epsilon", "ledger", "max_gap", "workload"]
@@ -603,69 +507,27 @@ class QueryPrivacySetResponse(_message.Message):
     def __init__(self, ledgers: _Optional[_Iterable[_Union[LedgerPrivacy, _Mapping]]] = ..., in_all: _Optional[_Union[QueryPrivacyResponse, _Mapping]] = ..., in_one: _Optional[_Union[QueryPrivacyResponse, _Mapping]] = ..., not_in_one: _Optional[str] = ..., not_in_all: _Optional[str] = ...) -> None: ...
 
 class RaiseRequest(_message.Message):
-    __slots__ = ["last_receipt", "ledger", "sequence", "writer"]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["lane"]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     RAISE_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., **kwargs) -> None: ...
-
-class RaiseResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    lane: Lane
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., **kwargs) -> None: ...
 
 class ReconcileRequest(_message.Message):
-    __slots__ = ["last_receipt", "ledger", "reconcile", "sequence", "writer"]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["lane", "reconcile"]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     RECONCILE_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
+    lane: Lane
     reconcile: _ledger_pb2.Reconcile
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reconcile: _Optional[_Union[_ledger_pb2.Reconcile, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class ReconcileResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., reconcile: _Optional[_Union[_ledger_pb2.Reconcile, _Mapping]] = ...) -> None: ...
 
 class RefundRequest(_message.Message):
-    __slots__ = ["last_receipt", "ledger", "refund", "sequence", "writer"]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["lane", "refund"]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     REFUND_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
+    lane: Lane
     refund: _ledger_pb2.Refund
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., refund: _Optional[_Union[_ledger_pb2.Refund, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class RefundResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., refund: _Optional[_Union[_ledger_pb2.Refund, _Mapping]] = ...) -> None: ...
 
 class Refusal(_message.Message):
     __slots__ = ["budget_exceeded", "code", "detail", "principal", "reason", "sequence", "set_ledgers", "time", "writer"]
@@ -690,52 +552,20 @@ class Refusal(_message.Message):
     def __init__(self, time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., principal: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., set_ledgers: _Optional[int] = ..., code: _Optional[int] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ..., budget_exceeded: _Optional[_Union[BudgetExceeded, _Mapping]] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
-    __slots__ = ["last_receipt", "ledger", "release", "sequence", "writer"]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["lane", "release"]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     RELEASE_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
+    lane: Lane
     release: _ledger_pb2.Release
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., release: _Optional[_Union[_ledger_pb2.Release, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class ReleaseResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., release: _Optional[_Union[_ledger_pb2.Release, _Mapping]] = ...) -> None: ...
 
 class ReportRequest(_message.Message):
-    __slots__ = ["charge", "check_only", "last_receipt", "ledger", "sequence", "writer"]
+    __slots__ = ["charge", "lane"]
     CHARGE_FIELD_NUMBER: _ClassVar[int]
-    CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     charge: _ledger_pb2.Charge
-    check_only: bool
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., charge: _Optional[_Union[_ledger_pb2.Charge, _Mapping]] = ..., check_only: bool = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class ReportResponse(_message.Message):
-    __slots__ = ["check_only", "receipt", "replayed"]
-    CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    check_only: bool
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ..., check_only: bool = ...) -> None: ...
+    lane: Lane
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., charge: _Optional[_Union[_ledger_pb2.Charge, _Mapping]] = ...) -> None: ...
 
 class ReportSetResponse(_message.Message):
     __slots__ = ["check_only", "ledgers", "receipt", "refusal", "replayed"]
@@ -836,28 +666,12 @@ class ReportStreamResponse(_message.Message):
     def __init__(self, opened: _Optional[_Union[ReportStreamResponse.Opened, _Mapping]] = ..., acknowledged: _Optional[_Union[ReportStreamResponse.Acknowledged, _Mapping]] = ..., rejected: _Optional[_Union[ReportStreamResponse.Rejected, _Mapping]] = ...) -> None: ...
 
 class ReserveRequest(_message.Message):
-    __slots__ = ["last_receipt", "ledger", "reserve", "sequence", "writer"]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["lane", "reserve"]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     RESERVE_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
+    lane: Lane
     reserve: _ledger_pb2.Reserve
-    sequence: int
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reserve: _Optional[_Union[_ledger_pb2.Reserve, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
-
-class ReserveResponse(_message.Message):
-    __slots__ = ["expire_time", "receipt", "replayed"]
-    EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    expire_time: _timestamp_pb2.Timestamp
-    receipt: _ledger_pb2.Receipt
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., reserve: _Optional[_Union[_ledger_pb2.Reserve, _Mapping]] = ...) -> None: ...
 
 class SetRefusal(_message.Message):
     __slots__ = ["fits", "ledgers", "members", "more"]
@@ -963,23 +777,21 @@ class WatchLedgerResponse(_message.Message):
     def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ...) -> None: ...
 
 class WithdrawRequest(_message.Message):
-    __slots__ = ["last_receipt", "ledger", "sequence", "withdraw", "writer"]
-    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    LEDGER_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["lane", "withdraw"]
+    LANE_FIELD_NUMBER: _ClassVar[int]
     WITHDRAW_FIELD_NUMBER: _ClassVar[int]
-    WRITER_FIELD_NUMBER: _ClassVar[int]
-    last_receipt: _ledger_pb2.Receipt
-    ledger: str
-    sequence: int
+    lane: Lane
     withdraw: _ledger_pb2.Withdraw
-    writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., withdraw: _Optional[_Union[_ledger_pb2.Withdraw, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., withdraw: _Optional[_Union[_ledger_pb2.Withdraw, _Mapping]] = ...) -> None: ...
 
-class WithdrawResponse(_message.Message):
-    __slots__ = ["receipt", "replayed"]
+class WriteResponse(_message.Message):
+    __slots__ = ["check_only", "expire_time", "receipt", "replayed"]
+    CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
+    EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    check_only: bool
+    expire_time: _timestamp_pb2.Timestamp
     receipt: _ledger_pb2.Receipt
     replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ..., check_only: bool = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
