@@ -130,7 +130,9 @@ func Writes(m protoreflect.MethodDescriptor) bool {
 }
 
 // ActionField returns the field of a write's request that has the action, beside the lane.
-func ActionField(m protoreflect.MethodDescriptor) protoreflect.FieldDescriptor { return m.Input().Fields().ByNumber(2) }
+func ActionField(m protoreflect.MethodDescriptor) protoreflect.FieldDescriptor {
+	return m.Input().Fields().ByNumber(2)
+}
 
 // Action returns the action of a write's request. It is not nil, also if none is given.
 func Action(request proto.Message) proto.Message {

@@ -258,7 +258,7 @@ func messageAbout(t *testing.T, in protoreflect.MessageDescriptor, name string) 
 	}
 	m := kind.New()
 	for _, path := range [][]protoreflect.Name{{"ledger"}, {"name"}, {"spec", "name"}, {"open", "ledger"},
-		{"set", "ledgers"}, {"id"}} {
+		{"lane", "ledger"}, {"set", "ledgers"}, {"id"}} {
 		text := name
 		if path[0] == "id" {
 			text = strings.TrimPrefix(name, "dataset:")
@@ -471,6 +471,7 @@ func (m *matrix) row(conn *grpc.ClientConn, method protoreflect.MethodDescriptor
 	for _, a := range abouts {
 		err := call(servertest.Context(m.t), conn, method, messageAbout(m.t, method.Input(), a.name))
 		m.overHTTP(method, a.name, err)
+		m.checks(conn, method, rule, a)
 		allowed := rule.allows(m.role, m.terms, a)
 		if denied(err) == allowed {
 			m.t.Errorf("%s: %s of %q: %v; allowed by the documentation: %v", m.at(), name, a.name, err, allowed)
@@ -501,6 +502,31 @@ func (m *matrix) row(conn *grpc.ClientConn, method protoreflect.MethodDescriptor
 				said[scope+"missing"])
 		}
 	}
+}
+
+// checks makes the call with check_only, if the method has it: viewers may check charges, and those who may do
+// something else may check it.
+func (m *matrix) checks(conn *grpc.ClientConn, method protoreflect.MethodDescriptor, rule documentedRule, a about) {
+	m.t.Helper()
+	request := messageAbout(m.t, method.Input(), a.name)
+	at := request.ProtoReflect()
+	if lane := at.Descriptor().Fields().ByName("lane"); lane != nil {
+		at = at.Mutable(lane).Message()
+	}
+	only := at.Descriptor().Fields().ByName("check_only")
+	if only == nil {
+		return
+	}
+	at.Set(only, protoreflect.ValueOfBool(true))
+	if name := method.Name(); name == "Report" || name == "ReportSet" && a.name != "" { // which of a range is not known yet
+		rule.may = m.rules["GetLedger"].may
+	}
+	err := call(servertest.Context(m.t), conn, method, request)
+	if allowed := rule.allows(m.role, m.terms, a); denied(err) == allowed {
+		m.t.Errorf("%s: %s of %q with check_only: %v; allowed by the documentation: %v", m.at(), method.Name(), a.name,
+			err, allowed)
+	}
+	m.cells++
 }
 
 // asks compares what access check says of a call with whether that is allowed.

@@ -96,7 +96,7 @@ func shut(child string) move {
 			return status.Error(codes.FailedPrecondition, "it is closed, or not there")
 		}
 		_, err = f.server.Client.CloseLedger(servertest.Context(f.t), &pb.CloseLedgerRequest{
-			Lane: &pb.Lane{Ledger: f.root + child, Writer: servertest.Writer(), Sequence: 1},
+			Lane: &pb.Lane{Ledger: f.root + child, Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{},
 		})
 		return err
 	}}

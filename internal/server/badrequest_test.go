@@ -27,7 +27,7 @@ func TestBadRequests(t *testing.T) {
 	s.Report("taken", used, 1, good)
 	s.Stream("taken", busy)
 	if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
-		Lane: &pb.Lane{Ledger: "closed", Writer: w, Sequence: 1},
+		Lane: &pb.Lane{Ledger: "closed", Writer: w, Sequence: 1}, Close: &pb.Close{},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -166,10 +166,16 @@ func TestBadRequests(t *testing.T) {
 
 		{"close: name", func() error {
 			_, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
-				Lane: &pb.Lane{Ledger: "", Writer: w, Sequence: 1},
+				Lane: &pb.Lane{Ledger: "", Writer: w, Sequence: 1}, Close: &pb.Close{},
 			})
 			return err
-		}(), invalid, []string{"name: missing", segments}},
+		}(), invalid, []string{"ledger: missing", segments}},
+		{"close: nothing", func() error {
+			_, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
+				Lane: &pb.Lane{Ledger: "taken", Writer: w, Sequence: 1},
+			})
+			return err
+		}(), invalid, []string{"close: missing"}},
 		{"close: reason", func() error {
 			_, err := s.Client.CloseLedger(ctx,
 				&pb.CloseLedgerRequest{
@@ -177,10 +183,10 @@ func TestBadRequests(t *testing.T) {
 					Close: &pb.Close{Reason: strings.Repeat("r", 1025)},
 				})
 			return err
-		}(), invalid, []string{"reason: ", "1025 bytes", "allowed: at most 1024 bytes"}},
+		}(), invalid, []string{"close.reason: ", "1025 bytes", "allowed: at most 1024 bytes"}},
 		{"close: unknown ledger", func() error {
 			_, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
-				Lane: &pb.Lane{Ledger: "nowhere", Writer: w, Sequence: 1},
+				Lane: &pb.Lane{Ledger: "nowhere", Writer: w, Sequence: 1}, Close: &pb.Close{},
 			})
 			return err
 		}(), codes.NotFound, []string{"nowhere"}},

@@ -56,7 +56,7 @@ func TestWhatADatasetHasReleased(t *testing.T) {
 		charge("eu", 3, 1)
 		s.refund("eu", 2)
 		_, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
-			Lane: &pb.Lane{Ledger: "closed", Writer: servertest.Writer(), Sequence: 1},
+			Lane: &pb.Lane{Ledger: "closed", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestRefundsBeforeRegistrationAreListed(t *testing.T) {
 		}
 		s.refund(name, 1)
 		if _, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
-			Lane: &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+			Lane: &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{},
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -166,7 +166,7 @@ func TestOwnSocketOfAFleetGivesNoRights(t *testing.T) {
 	other.create(servertest.Spec("a"))
 	closing := func(g *guarded) error {
 		_, err := g.Owner.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
-			Lane: &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+			Lane: &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{},
 		})
 		return err
 	}

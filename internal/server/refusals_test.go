@@ -129,7 +129,7 @@ func TestRefusals(t *testing.T) {
 
 	// Of a set only the ledgers that refused remember it.
 	if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
-		Lane: &pb.Lane{Ledger: "closed", Writer: servertest.Writer(), Sequence: 1},
+		Lane: &pb.Lane{Ledger: "closed", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{},
 	}); err != nil {
 		t.Fatal(err)
 	}

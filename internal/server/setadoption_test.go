@@ -78,7 +78,7 @@ func TestAdoptionOfWhatWasChargedInEach(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
-				Lane: &pb.Lane{Ledger: "shut", Writer: servertest.Writer(), Sequence: 1},
+				Lane: &pb.Lane{Ledger: "shut", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{},
 			}); err != nil {
 				t.Fatal(err)
 			}

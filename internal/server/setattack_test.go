@@ -65,7 +65,7 @@ func TestRangeGrewBeforeTheRetry(t *testing.T) {
 	s.Create(other)
 	again("a ledger of another adjacency")
 	if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
-		Lane: &pb.Lane{Ledger: names[1], Writer: "request/close", Sequence: 1},
+		Lane: &pb.Lane{Ledger: names[1], Writer: "request/close", Sequence: 1}, Close: &pb.Close{},
 	}); err != nil {
 		t.Fatal(err)
 	}

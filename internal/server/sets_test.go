@@ -217,7 +217,7 @@ func TestBadSets(t *testing.T) {
 			t.Errorf("%s takes a charge", journal)
 		}
 		if _, err := s.Client.CloseLedger(ctx, &pb.CloseLedgerRequest{
-			Lane: &pb.Lane{Ledger: journal, Writer: "request/close", Sequence: 1},
+			Lane: &pb.Lane{Ledger: journal, Writer: "request/close", Sequence: 1}, Close: &pb.Close{},
 		}); err == nil {
 			t.Errorf("%s is closed", journal)
 		}

@@ -220,7 +220,8 @@ func TestCommitsAloneOfAReservationOfASet(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, name := range names {
-			if _, err := s.Client.Commit(ctx, &pb.CommitRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
+			if _, err := s.Client.Commit(ctx, &pb.CommitRequest{
+				Lane: &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
 				Commit: &pb.Commit{Reservation: held.GetReceipt().GetMembers()[i].GetPosition(),
 					Events: servertest.Gaussian(20, 3).GetEvents()}}); err != nil {
 				t.Fatal(err)

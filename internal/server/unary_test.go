@@ -124,7 +124,7 @@ func TestCloseLedger(t *testing.T) {
 		t.Errorf("again: %v, %v; want the first receipt, replayed", again, err)
 	}
 	_, err = s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
-		Lane: &pb.Lane{Ledger: "end", Writer: w, Sequence: 3},
+		Lane: &pb.Lane{Ledger: "end", Writer: w, Sequence: 3}, Close: &pb.Close{},
 	})
 	wantError(t, err, codes.FailedPrecondition, "end", "allowed: an open ledger")
 	if again := s.Report("end", w, 1, one); !proto.Equal(again, charged) {

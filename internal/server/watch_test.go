@@ -62,7 +62,7 @@ func TestWatchLedger(t *testing.T) {
 	}
 	wantAmount(t, until(t, stream, 51), 5, 1, 4)
 	if _, err := s.Client.CloseLedger(servertest.Context(t),
-		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "w", Writer: w, Sequence: 51}}); err != nil {
+		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "w", Writer: w, Sequence: 51}, Close: &pb.Close{}}); err != nil {
 		t.Fatal(err)
 	}
 	if l := until(t, stream, 52); !l.GetClosed() {
@@ -228,7 +228,7 @@ func TestBudgetShares(t *testing.T) {
 	has(want...)
 	has(want...)
 	if _, err := s.Client.CloseLedger(servertest.Context(t),
-		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "p", Writer: servertest.Writer(), Sequence: 1}}); err != nil {
+		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "p", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{}}); err != nil {
 		t.Fatal(err)
 	}
 	has(want[:3]...)

@@ -50,7 +50,7 @@ func pageWhileRead(t *testing.T, closed bool) {
 	}
 	if closed {
 		if _, err := s.Owner(t).CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
-			Lane: &pb.Lane{Ledger: "long", Writer: servertest.Writer(), Sequence: 1},
+			Lane: &pb.Lane{Ledger: "long", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{},
 		}); err != nil {
 			t.Fatal(err)
 		}

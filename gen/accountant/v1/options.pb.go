@@ -239,7 +239,9 @@ type Access struct {
 	// How many people it takes.
 	People Access_People `protobuf:"varint,3,opt,name=people,proto3,enum=accountant.v1.Access_People" json:"people,omitempty"`
 	// Whether, without an access policy, only the daemon's own socket takes it. Elsewhere it is PERMISSION_DENIED.
-	OwnSocket     bool `protobuf:"varint,4,opt,name=own_socket,json=ownSocket,proto3" json:"own_socket,omitempty"`
+	OwnSocket bool `protobuf:"varint,4,opt,name=own_socket,json=ownSocket,proto3" json:"own_socket,omitempty"`
+	// Whether a viewer may call it with check_only, which writes nothing and tells what GetLedger tells.
+	ViewersCheck  bool `protobuf:"varint,5,opt,name=viewers_check,json=viewersCheck,proto3" json:"viewers_check,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -302,6 +304,13 @@ func (x *Access) GetOwnSocket() bool {
 	return false
 }
 
+func (x *Access) GetViewersCheck() bool {
+	if x != nil {
+		return x.ViewersCheck
+	}
+	return false
+}
+
 var file_accountant_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
@@ -326,13 +335,14 @@ var File_accountant_v1_options_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_options_proto_rawDesc = "" +
 	"\n" +
-	"\x1baccountant/v1/options.proto\x12\raccountant.v1\x1a google/protobuf/descriptor.proto\"\xa5\x04\n" +
+	"\x1baccountant/v1/options.proto\x12\raccountant.v1\x1a google/protobuf/descriptor.proto\"\xca\x04\n" +
 	"\x06Access\x12.\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x1a.accountant.v1.Access.RoleR\x04role\x121\n" +
 	"\x05scope\x18\x02 \x01(\x0e2\x1b.accountant.v1.Access.ScopeR\x05scope\x124\n" +
 	"\x06people\x18\x03 \x01(\x0e2\x1c.accountant.v1.Access.PeopleR\x06people\x12\x1d\n" +
 	"\n" +
-	"own_socket\x18\x04 \x01(\bR\townSocket\"p\n" +
+	"own_socket\x18\x04 \x01(\bR\townSocket\x12#\n" +
+	"\rviewers_check\x18\x05 \x01(\bR\fviewersCheck\"p\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\n" +
 	"\n" +

@@ -38,8 +38,8 @@ type Lane struct {
 	// The newest receipt of this ledger that the client holds; may be absent. Where this store does not have that entry, or
 	// has one with another hash, the call ends with DATA_LOSS and nothing is written. It is no part of the content.
 	LastReceipt *Receipt `protobuf:"bytes,4,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
-	// Decide, but write nothing: the answer has no receipt unless it is a duplicate. To check a charge, a reservation, a
-	// commit or a release a caller needs to be no more than a viewer, since GetLedger tells as much.
+	// Decide, but write nothing: the answer has no receipt unless it is a duplicate. To check a charge a caller needs to be
+	// no more than a viewer, since GetLedger tells as much.
 	CheckOnly     bool `protobuf:"varint,5,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -512,7 +512,7 @@ type CloseLedgerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where the write goes. Required.
 	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
-	// Why the ledger is closed.
+	// That it ends, and why. Required.
 	Close         *Close `protobuf:"bytes,2,opt,name=close,proto3" json:"close,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5621,14 +5621,16 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12X\n" +
 	"\tReconcile\x12\x1f.accountant.v1.ReconcileRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12X\n" +
 	"\vAcknowledge\x12!.accountant.v1.AcknowledgeRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x01\x12X\n" +
-	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x012\xf5\b\n" +
-	"\aCharges\x12N\n" +
-	"\x06Report\x12\x1c.accountant.v1.ReportRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12e\n" +
+	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x012\xf9\b\n" +
+	"\aCharges\x12P\n" +
+	"\x06Report\x12\x1c.accountant.v1.ReportRequest\x1a\x1c.accountant.v1.WriteResponse\"\n" +
+	"\xa2\xbb\x18\x06\b\x02\x10\x01(\x01\x12e\n" +
 	"\fReportStream\x12\".accountant.v1.ReportStreamRequest\x1a#.accountant.v1.ReportStreamResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01(\x010\x01\x12P\n" +
 	"\aReserve\x12\x1d.accountant.v1.ReserveRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12N\n" +
 	"\x06Commit\x12\x1c.accountant.v1.CommitRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12P\n" +
-	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12X\n" +
-	"\tReportSet\x12\x1f.accountant.v1.ReportSetRequest\x1a .accountant.v1.ReportSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12[\n" +
+	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12Z\n" +
+	"\tReportSet\x12\x1f.accountant.v1.ReportSetRequest\x1a .accountant.v1.ReportSetResponse\"\n" +
+	"\xa2\xbb\x18\x06\b\x02\x10\x01(\x01\x12[\n" +
 	"\n" +
 	"ReserveSet\x12 .accountant.v1.ReserveSetRequest\x1a!.accountant.v1.ReserveSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12X\n" +
 	"\tCommitSet\x12\x1f.accountant.v1.CommitSetRequest\x1a .accountant.v1.CommitSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12[\n" +

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"pgregory.net/rapid"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -134,6 +135,37 @@ func TestOnlyChecks(t *testing.T) {
 	if _, err := g.Enter("/accountant.v1.Charges/Reserve", Identity{OnlyReads: true},
 		&pb.ReserveRequest{Lane: &pb.Lane{Ledger: "a"}}); err == nil {
 		t.Error("a reservation passes")
+	}
+}
+
+// Whatever writes in lanes is about the ledger of its lane, also what is written later than this test.
+func TestLanesAreRead(t *testing.T) {
+	t.Parallel()
+	lanes := 0
+	for m := range api.Methods() {
+		lane := m.Input().Fields().ByName("lane")
+		if lane == nil {
+			continue
+		}
+		lanes++
+		kind, err := protoregistry.GlobalTypes.FindMessageByName(m.Input().FullName())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := kind.New()
+		r.Set(lane, protoreflect.ValueOfMessage((&pb.Lane{Ledger: "team/a"}).ProtoReflect()))
+		rule, _ := ruleOf(m)
+		s := rule.about(r.Interface())
+		if rule.scope.on == scopes[pb.Access_EVERYTHING].on {
+			if s.kind != onWhole {
+				t.Errorf("%s is not about everything", m.Name())
+			}
+		} else if s.kind != onLedger || s.ledger != "team/a" {
+			t.Errorf("%s is not about its lane's ledger, but about %+v", m.Name(), s)
+		}
+	}
+	if lanes < 14 {
+		t.Errorf("%d methods have lanes", lanes)
 	}
 }
 

@@ -187,7 +187,7 @@ func (x *story) child(ctx context.Context) {
 			return
 		}
 		_, _ = x.owner.CloseLedger(ctx, &pb.CloseLedgerRequest{
-			Lane: &pb.Lane{Ledger: child, Writer: servertest.Writer(), Sequence: 1},
+			Lane: &pb.Lane{Ledger: child, Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{},
 		})
 		return
 	}
@@ -274,7 +274,7 @@ func TestHistorySaysWhatQueriesSaid(t *testing.T) {
 				x.ask()
 			}
 			_, _ = x.owner.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
-				Lane: &pb.Lane{Ledger: x.name, Writer: servertest.Writer(), Sequence: 1},
+				Lane: &pb.Lane{Ledger: x.name, Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{},
 			})
 			x.ask()
 			x.compare()

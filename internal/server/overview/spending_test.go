@@ -163,7 +163,7 @@ func TestSpendingIsWhatTheEntriesSay(t *testing.T) {
 				x.checkSpending()
 			}
 			_, _ = x.owner.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{
-				Lane: &pb.Lane{Ledger: x.name, Writer: servertest.Writer(), Sequence: 1},
+				Lane: &pb.Lane{Ledger: x.name, Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{},
 			})
 			x.checkSpending()
 		}

@@ -9,7 +9,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 access: _descriptor.FieldDescriptor
 
 class Access(_message.Message):
-    __slots__ = ["own_socket", "people", "role", "scope"]
+    __slots__ = ["own_socket", "people", "role", "scope", "viewers_check"]
     class People(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = []
     class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
@@ -40,8 +40,10 @@ class Access(_message.Message):
     TWO: Access.People
     TWO_FOR_BUDGETS: Access.People
     VIEWER: Access.Role
+    VIEWERS_CHECK_FIELD_NUMBER: _ClassVar[int]
     own_socket: bool
     people: Access.People
     role: Access.Role
     scope: Access.Scope
-    def __init__(self, role: _Optional[_Union[Access.Role, str]] = ..., scope: _Optional[_Union[Access.Scope, str]] = ..., people: _Optional[_Union[Access.People, str]] = ..., own_socket: bool = ...) -> None: ...
+    viewers_check: bool
+    def __init__(self, role: _Optional[_Union[Access.Role, str]] = ..., scope: _Optional[_Union[Access.Scope, str]] = ..., people: _Optional[_Union[Access.People, str]] = ..., own_socket: bool = ..., viewers_check: bool = ...) -> None: ...
