@@ -16,6 +16,12 @@ type Commit struct {
 // Kind implements Action.
 func (Commit) Kind() string { return "commit" }
 
+// heldBy implements holding.
+func (v Commit) heldBy(holder string) Action {
+	v.Holder = holder
+	return v
+}
+
 // Details implements Action.
 func (v Commit) Details() Details {
 	return Details{About: v.Reservation, Events: v.Events, Labels: v.Labels, From: PotReserved, To: PotCharged}

@@ -11,6 +11,12 @@ type Release struct {
 // Kind implements Action.
 func (Release) Kind() string { return "release" }
 
+// heldBy implements holding.
+func (v Release) heldBy(holder string) Action {
+	v.Holder = holder
+	return v
+}
+
 // Details implements Action.
 func (v Release) Details() Details {
 	return Details{About: v.Reservation, Reason: v.Reason, From: PotReserved, To: PotBudget}

@@ -131,3 +131,17 @@ func (b *Batch) opened() (list []Reservation) {
 	}
 	return list
 }
+
+// holding is an action that makes a reservation or is about the caller's own.
+type holding interface {
+	heldBy(holder string) Action
+}
+
+// HeldBy returns the action as a member of a group of callers does it: a reservation belongs to the group, and what is
+// about one may be about any of the group's. Every other action stays as it is.
+func HeldBy(v Action, holder string) Action {
+	if h, ok := v.(holding); ok {
+		return h.heldBy(holder)
+	}
+	return v
+}

@@ -37,6 +37,12 @@ func (v Reserve) CheckAsked() error {
 // Kind implements Action.
 func (Reserve) Kind() string { return "reserve" }
 
+// heldBy implements holding.
+func (v Reserve) heldBy(holder string) Action {
+	v.Holder = holder
+	return v
+}
+
 // Details implements Action.
 func (v Reserve) Details() Details {
 	return Details{Events: v.Events, Labels: v.Labels, Child: v.Child, From: PotBudget, To: PotReserved}

@@ -308,7 +308,7 @@ func (r *reports) content(m *pb.ReportStreamRequest) (uint64, func() (ledger.Act
 	}
 	return sequence, func() (ledger.Action, error) {
 		v, err := wire.ToAction(kindOf(m), r.adjacency, action)
-		return held(v, passage(r.stream.Context()).Holder()), err
+		return ledger.HeldBy(v, passage(r.stream.Context()).Holder()), err
 	}
 }
 

@@ -31,22 +31,6 @@ type lane interface {
 // conversion converts a request's action, which must be valid under the ledger's adjacency.
 type conversion func(mechanism.Adjacency) (ledger.Action, error)
 
-// held gives a reservation, and what is done with one, to the group of callers to which the caller belongs.
-func held(v ledger.Action, holder string) ledger.Action {
-	switch v := v.(type) {
-	case ledger.Reserve:
-		v.Holder = holder
-		return v
-	case ledger.Commit:
-		v.Holder = holder
-		return v
-	case ledger.Release:
-		v.Holder = holder
-		return v
-	}
-	return v
-}
-
 // write performs an action in its lane, counts the outcome, and answers. Refusals of what jobs do are remembered.
 func (s *service) write(ctx context.Context, in lane, jobs bool, action conversion) (*pb.WriteResponse, error) {
 	// A call's stack is new, and to grow it costs more than all this.
@@ -109,7 +93,7 @@ func (s *service) act(ctx context.Context, in *pb.Lane, jobs bool, path string,
 	var asked ledger.Action
 	answer, err := s.write(ctx, in, jobs, func(adj mechanism.Adjacency) (_ ledger.Action, err error) {
 		asked, err = wire.ToAction(path, adj, m)
-		asked = held(asked, passage(ctx).Holder())
+		asked = ledger.HeldBy(asked, passage(ctx).Holder())
 		return asked, err
 	})
 	if err != nil {
