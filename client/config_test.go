@@ -178,7 +178,8 @@ func TestContentOf(t *testing.T) {
 
 func sameWrite(t *testing.T, got, want Write) {
 	t.Helper()
-	if got.Contribution != want.Contribution || !proto.Equal(got.Set, want.Set) || !proto.Equal(got.Action, want.Action) {
+	if got.Contribution != want.Contribution || !proto.Equal(got.Set, want.Set) ||
+		!proto.Equal(got.Action, want.Action) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

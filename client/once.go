@@ -28,7 +28,8 @@ func (c *Client) CheckOnce(ctx context.Context, ledger, key string, events []*pb
 	}
 	var answer *pb.WriteResponse
 	err = c.read(ctx, op, ledger, func(ctx context.Context) (err error) {
-		answer, err = c.api.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Ledger: ledger, Writer: writer, Sequence: 1, CheckOnly: true},
+		answer, err = c.api.Report(ctx, &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledger: ledger, Writer: writer, Sequence: 1, CheckOnly: true},
 			Charge: &pb.Charge{Events: events, Labels: labels}})
 		return err
 	})

@@ -208,7 +208,8 @@ func TestRefusalsOfTheRealServer(t *testing.T) {
 		len(e.NotWritten) == 0 {
 		t.Fatalf("%v", err)
 	}
-	if got := e.NotWritten[0].Action.(*pb.Charge).GetEvents()[0].GetMechanism().GetGaussian().GetNoiseMultiplier(); got != -1 {
+	first := e.NotWritten[0].Action.(*pb.Charge).GetEvents()[0]
+	if got := first.GetMechanism().GetGaussian().GetNoiseMultiplier(); got != -1 {
 		t.Errorf("first not charged: %v", e.NotWritten)
 	}
 	answer, err := c.Report(ctx, "a", step, labels(2))

@@ -16,17 +16,19 @@ import (
 
 // Write is the content of one write in a lane.
 type Write struct {
-	// Action says what is done: a *pb.Charge, *pb.Reserve, *pb.Commit, *pb.Release, or another action of the API. Of what
-	// was reserved in several ledgers it is a *pb.SetCommit or a *pb.SetRelease.
+	// Action says what is done: a *pb.Charge, *pb.Reserve, *pb.Commit, *pb.Release, or another action of the API. Of
+	// what was reserved in several ledgers it is a *pb.SetCommit or a *pb.SetRelease.
 	Action proto.Message
 
-	// Set says that a charge or a reservation is for several ledgers, and Contribution whose rows its sensitivity bounds.
+	// Set says that a charge or a reservation is for several ledgers, and Contribution whose rows its sensitivity
+	// bounds.
 	Set          *pb.LedgerSet
 	Contribution pb.SetPart_Contribution
 }
 
 // Write makes a write to a ledger. The action is the message that the write's request has beside its lane, such as
-// *pb.Raise, *pb.Refund, *pb.Close or *pb.Approve; of a dataset the ledger is its record, "dataset:" and its identifier.
+// *pb.Raise, *pb.Refund, *pb.Close or *pb.Approve; of a dataset the ledger is its record, "dataset:" and its
+// identifier.
 // It travels in the lane as Report's does.
 func (c *Client) Write(ctx context.Context, ledger string, action proto.Message) (*pb.WriteResponse, error) {
 	return inLane[*pb.WriteResponse](ctx, c, "Write", ledger, Write{Action: action})
@@ -74,8 +76,8 @@ func (w Write) unary(ledger, writer string, sequence uint64) (method string, req
 	}
 	m := methods()[w.Action.ProtoReflect().Descriptor().FullName()]
 	if m == nil {
-		return "", nil, nil, fmt.Errorf("action: %s; allowed: a message that a request has beside its lane, such as a Charge",
-			w.Action.ProtoReflect().Descriptor().FullName())
+		return "", nil, nil, fmt.Errorf("action: %s; allowed: a message that a request has beside its lane, "+
+			"such as a Charge", w.Action.ProtoReflect().Descriptor().FullName())
 	}
 	return api.Path(m), requestOf(m, &pb.Lane{Ledger: ledger, Writer: writer, Sequence: sequence}, w.Action),
 		&pb.WriteResponse{}, nil

@@ -131,7 +131,8 @@ func fillForReaders(t *testing.T, dir string) {
 						Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &z}}}})
 				}
 				_, err := client.Report(patiently(t), &pb.ReportRequest{
-					Lane:   &pb.Lane{Ledger: "large", Writer: fmt.Sprintf("%08d-0000-4000-8000-000000000000", worker), Sequence: uint64(i + 1)},
+					Lane: &pb.Lane{Ledger: "large", Sequence: uint64(i + 1),
+						Writer: fmt.Sprintf("%08d-0000-4000-8000-000000000000", worker)},
 					Charge: c,
 				})
 				if err != nil {

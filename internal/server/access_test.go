@@ -263,7 +263,8 @@ func TestManagerDisposes(t *testing.T) {
 	if err := reserve("lead"); err != nil {
 		t.Errorf("a manager reserves most: %v", err)
 	}
-	closing := &pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{}}
+	closing := &pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Close: &pb.Close{}}
 	if _, err := g.Client.CloseLedger(as(t, "job"), closing); !denied(err) {
 		t.Errorf("a reporter closes: %v", err)
 	}

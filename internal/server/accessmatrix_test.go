@@ -518,7 +518,8 @@ func (m *matrix) checks(conn *grpc.ClientConn, method protoreflect.MethodDescrip
 		return
 	}
 	at.Set(only, protoreflect.ValueOfBool(true))
-	if name := method.Name(); name == "Report" || name == "ReportSet" && a.name != "" { // which of a range is not known yet
+	name := method.Name()
+	if name == "Report" || name == "ReportSet" && a.name != "" { // which ledgers a range has is not known yet
 		rule.may = m.rules["GetLedger"].may
 	}
 	err := call(servertest.Context(m.t), conn, method, request)

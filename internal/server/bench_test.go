@@ -69,7 +69,8 @@ func reported(b *testing.B, s *servertest.Server) {
 		w := servertest.Writer()
 		for i := uint64(1); p.Next(); i++ {
 			if _, err := s.Client.Report(b.Context(),
-				&pb.ReportRequest{Lane: &pb.Lane{Ledger: "bench", Writer: w, Sequence: i}, Charge: charge}); err != nil {
+				&pb.ReportRequest{Lane: &pb.Lane{Ledger: "bench", Writer: w, Sequence: i},
+					Charge: charge}); err != nil {
 				b.Error(err)
 				return
 			}

@@ -53,7 +53,8 @@ func TestCreator(t *testing.T) {
 	}
 	shut := func(c api.Client, ledger string) error {
 		_, err := c.CloseLedger(servertest.Context(t),
-			&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{}})
+			&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1},
+				Close: &pb.Close{}})
 		return err
 	}
 	denied := func(err error, words ...string) {
@@ -115,7 +116,8 @@ func TestCreatorUnverified(t *testing.T) {
 	own := s.Owner(t)
 	shut := func(c api.Client, ledger string) error {
 		_, err := c.CloseLedger(servertest.Context(t),
-			&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{}})
+			&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1},
+				Close: &pb.Close{}})
 		return err
 	}
 	for _, c := range []struct {

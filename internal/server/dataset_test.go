@@ -238,7 +238,8 @@ func TestAdoption(t *testing.T) {
 	}
 	other.Adjacency = pb.Workload_ADD_OR_REMOVE_ONE
 	if _, err := s.Client.CloseLedger(servertest.Context(t),
-		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "loose", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{}}); err != nil {
+		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "loose", Writer: servertest.Writer(), Sequence: 1},
+			Close: &pb.Close{}}); err != nil {
 		t.Fatal(err)
 	}
 	s.refused(func() error { _, err := s.register(survey(servertest.Basic(0.9))); return err }(), "1 of the 4 ledgers")

@@ -45,7 +45,8 @@ func TestDatasetThatWasLostAsAWhole(t *testing.T) {
 	}
 	wantError(t, create("a"), codes.FailedPrecondition, "needs reconciling")
 	_, err := s.owner.Reconcile(servertest.Context(t), &pb.ReconcileRequest{
-		Lane: &pb.Lane{Ledger: "dataset:survey", Writer: servertest.Writer(), Sequence: 1}, Reconcile: &pb.Reconcile{Events: tenths(5),
+		Lane: &pb.Lane{Ledger: "dataset:survey", Writer: servertest.Writer(), Sequence: 1},
+		Reconcile: &pb.Reconcile{Events: tenths(5),
 			Contribution: pb.SetPart_OVER_ALL}})
 	if err != nil {
 		t.Fatal(err)

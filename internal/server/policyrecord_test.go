@@ -49,7 +49,8 @@ func TestNothingIsWrittenUnderAnUnrecordedPolicy(t *testing.T) {
 	g.write(second)
 	g.Restart()
 	owner := g.Server.Owner(t)
-	closing := &pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{}}
+	closing := &pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1},
+		Close: &pb.Close{}}
 	_, err := owner.CloseLedger(servertest.Context(t), closing)
 	wantError(t, err, codes.Unavailable, "the access policy is not recorded yet")
 	if _, err := owner.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "a"}); err != nil {

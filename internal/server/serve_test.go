@@ -68,7 +68,8 @@ func TestHTTP(t *testing.T) {
 	s.Report("measured", w, 1, one)
 	ctx := servertest.Context(t)
 	if _, err := s.Client.Report(ctx,
-		&pb.ReportRequest{Lane: &pb.Lane{Ledger: "measured", Writer: w, Sequence: 2, CheckOnly: true}, Charge: one}); err != nil {
+		&pb.ReportRequest{Lane: &pb.Lane{Ledger: "measured", Writer: w, Sequence: 2, CheckOnly: true},
+			Charge: one}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Client.Report(ctx,

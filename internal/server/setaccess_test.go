@@ -240,7 +240,8 @@ func TestWhoReadsJournals(t *testing.T) {
 		}); err == nil {
 			t.Errorf("%s charges a journal", who)
 		}
-		if _, err := g.Client.CloseLedger(as(t, who), &pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: journal}, Close: &pb.Close{}}); err == nil {
+		if _, err := g.Client.CloseLedger(as(t, who), &pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: journal},
+			Close: &pb.Close{}}); err == nil {
 			t.Errorf("%s closes a journal", who)
 		}
 	}

@@ -131,7 +131,8 @@ func TestStreamDuplicates(t *testing.T) {
 	}
 	// Over a unary call, and after the ledger was closed.
 	if _, err := s.Client.CloseLedger(servertest.Context(t),
-		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "twice", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{}}); err != nil {
+		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "twice", Writer: servertest.Writer(), Sequence: 1},
+			Close: &pb.Close{}}); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := s.Client.Report(servertest.Context(t),

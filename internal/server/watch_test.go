@@ -228,7 +228,8 @@ func TestBudgetShares(t *testing.T) {
 	has(want...)
 	has(want...)
 	if _, err := s.Client.CloseLedger(servertest.Context(t),
-		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "p", Writer: servertest.Writer(), Sequence: 1}, Close: &pb.Close{}}); err != nil {
+		&pb.CloseLedgerRequest{Lane: &pb.Lane{Ledger: "p", Writer: servertest.Writer(), Sequence: 1},
+			Close: &pb.Close{}}); err != nil {
 		t.Fatal(err)
 	}
 	has(want[:3]...)

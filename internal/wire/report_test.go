@@ -45,7 +45,9 @@ func TestReadReport(t *testing.T) {
 			charge = wiretest.StepCharge
 		}
 		b, err := proto.Marshal(&pb.ReportRequest{
-			Lane:   &pb.Lane{Ledger: rapid.StringN(1, 300, -1).Draw(t, "ledger"), Writer: rapid.StringN(1, 50, -1).Draw(t, "writer"), Sequence: rapid.Uint64Min(1).Draw(t, "sequence"), CheckOnly: rapid.Bool().Draw(t, "check")},
+			Lane: &pb.Lane{Ledger: rapid.StringN(1, 300, -1).Draw(t, "ledger"),
+				Writer:   rapid.StringN(1, 50, -1).Draw(t, "writer"),
+				Sequence: rapid.Uint64Min(1).Draw(t, "sequence"), CheckOnly: rapid.Bool().Draw(t, "check")},
 			Charge: FromCharge(charge),
 		})
 		if err != nil {

@@ -48,7 +48,8 @@ func (q Question) request() any {
 		panic(err)
 	}
 	m := kind.New()
-	for path, text := range map[string]string{"ledger": q.Ledger, "name": q.Ledger, "open.ledger": q.Ledger, "lane.ledger": q.Ledger,
+	for path, text := range map[string]string{"ledger": q.Ledger, "name": q.Ledger, "open.ledger": q.Ledger,
+		"lane.ledger": q.Ledger,
 		"set.ledgers": q.Ledger, "spec.name": q.Ledger, "spec.parent": q.Parent, "spec.dataset_id": q.Dataset,
 		"id": strings.TrimPrefix(q.Ledger, ledger.DatasetsPrefix)} {
 		if text != "" {
