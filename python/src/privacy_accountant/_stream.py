@@ -453,8 +453,8 @@ class Stream:
             for i, message in enumerate(self._queue):
                 method, request = _ALONE[message.kind]
                 sequence = self._first + i
-                alone = request(ledger=self._lane.ledger, writer=self._client.writer, sequence=sequence,
-                                **{message.kind: message.content})
+                lane = pb.Lane(ledger=self._lane.ledger, writer=self._client.writer, sequence=sequence)
+                alone = request(lane=lane, **{message.kind: message.content})
                 self._lane.pending.append(Item(sequence, method, alone, maybe=sequence <= self._reach))
             self._queue.clear()
             self._client._streams.discard(self)
