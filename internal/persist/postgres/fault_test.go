@@ -212,7 +212,10 @@ func TestFaultAtEveryWrite(t *testing.T) {
 		return 1
 	})}
 	// A store that is cut off knows it at once, however slow the machine is. Silence it knows by its limits.
-	h.Open, h.Faults = opened(patient), []storetest.Fault{at(pgtest.Cut), at(pgtest.Terminate), behindCommit}
+	h.Open, h.Faults = opened(patient), []storetest.Fault{at(pgtest.Cut), behindCommit}
+	if !testing.Short() { // a store that is terminated is cut off, and hears why: TestTerminated
+		h.Faults = append(h.Faults, at(pgtest.Terminate))
+	}
 	t.Run("cut off", func(t *testing.T) { storetest.RunFaults(t, h) })
 	h.Open, h.Faults = opened(hasty), []storetest.Fault{at(pgtest.Silence)}
 	t.Run("silent", func(t *testing.T) {

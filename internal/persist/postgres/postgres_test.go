@@ -99,6 +99,9 @@ func harness(c Config) storetest.Harness {
 }
 
 func TestContract(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract with two handles here, and with one in a file, are enough for a short run")
+	}
 	t.Parallel()
 	h := harness(Config{})
 	h.WithoutModel = true // two handles make its calls
@@ -107,7 +110,7 @@ func TestContract(t *testing.T) {
 
 func TestContractTinyLimits(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the contract with one handle and with two, and with tiny limits in a file, are enough for a short run")
+		t.Skip("the contract with two handles, and with tiny limits in a file, are enough for a short run")
 	}
 	t.Parallel()
 	h := harness(Config{MaxBatchBytes: 2500})
