@@ -44,7 +44,7 @@ var backward = map[string]int{
 	"internal/access":                  7,  // of 31
 	"internal/audit":                   6,  // of 35
 	"internal/interchange":             20, // of 113
-	"internal/loss/allocation":         8,  // of 25
+	"internal/loss/allocation":         7,  // of 33
 	"internal/persist/memory":          4,  // of 12
 	"internal/pld/closed":              4,  // of 18
 	"internal/server/bearer":           6,  // of 29

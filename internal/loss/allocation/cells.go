@@ -20,7 +20,8 @@ type cells struct {
 }
 
 // addWork is about what it takes to add one pair of outcomes, in picoseconds. block is the number of rows with the
-// same outcomes of the other law at most, and turn the number of those whose sums are added up before they join the others.
+// same outcomes of the other law at most, and turn the number of those whose sums are added up before they join
+// the others.
 const addWork, block, turn = 3000, 64, 16
 
 // thinWork is about what it takes to look at one outcome of the other law for a block, in nanoseconds.

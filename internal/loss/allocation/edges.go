@@ -14,6 +14,14 @@ import (
 // knotWidth how far apart on the normal scale the points of its curve are.
 const knotsOf, knotWidth = 150, 0.3
 
+// Widths of cells: on the logarithmic scale up to the mean of the whole sum and beyond it, where the law falls off
+// slowly, and on the scale of a normal quantile.
+const logWidth, topWidth, normalWidth = 0.0175, 0.028, 0.0116
+
+// mostCells bounds the cells of a law. normalRange is about the length of the part of the normal
+// scale that is of interest.
+const mostCells, normalRange = 4000, 27
+
 // tailMass is what may be left out at either end.
 const tailMass = 1e-42
 

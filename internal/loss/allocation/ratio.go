@@ -10,14 +10,6 @@ import (
 // Outcomes beyond probabilities of about e^logTail are taken together.
 const logTail = -97 // 1e-42
 
-// Widths of cells: on the logarithmic scale up to the mean of the whole sum and beyond it, where the law falls off
-// slowly, and on the scale of a normal quantile.
-const logWidth, topWidth, normalWidth = 0.0175, 0.028, 0.0116
-
-// mostCells bounds the cells of a law. normalRange is about the length of the part of the normal
-// scale that is of interest.
-const mostCells, normalRange = 4000, 27
-
 // mostLog bounds the logarithms of ratios: they and their sums are to be numbers of binary64 that
 // keep their relative accuracy.
 const mostLog = 600
