@@ -17,6 +17,8 @@ type Reservation struct {
 	Child     string           // the ledger that holds it; "" if none does
 	Principal string           // who made it; "" where that was not kept yet
 	Holder    string           // the group of callers to which it belongs besides; "" if there is none
+
+	Contribution Contribution // whose rows the sensitivity bounds; 0 where one ledger alone was asked
 }
 
 // Total is the sum of the counts that are left.

@@ -96,6 +96,9 @@ func (v Reserve) effect(b *Batch, e Entry) {
 	if v.Child == "" {
 		r.Deadline = e.Time.Add(v.Lifetime)
 	}
+	if e.Set != nil && e.Set.Members > 1 {
+		r.Contribution = e.Set.Contribution
+	}
 	b.hold(r)
 }
 

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -22,7 +23,7 @@ func MarshalReservation(r ledger.Reservation) ([]byte, error) {
 		return nil, fmt.Errorf("reservation %d: %w", r.Position, err)
 	}
 	return marshal(&recordv1.Reservation{DeadlineUnixNanos: nanos, Rest: partForm.WriteAll(r.Rest), Child: r.Child,
-		Principal: r.Principal, Holder: r.Holder})
+		Principal: r.Principal, Holder: r.Holder, Contribution: pb.SetPart_Contribution(r.Contribution)})
 }
 
 // UnmarshalReservation is the inverse of MarshalReservation. Unknown fields and
@@ -36,7 +37,8 @@ func UnmarshalReservation(position uint64, b []byte) (ledger.Reservation, error)
 	if err != nil {
 		return ledger.Reservation{}, damaged("reservation", err)
 	}
-	r := ledger.Reservation{Position: position, Child: m.Child, Principal: m.Principal, Holder: m.Holder}
+	r := ledger.Reservation{Position: position, Child: m.Child, Principal: m.Principal, Holder: m.Holder,
+		Contribution: ledger.Contribution(m.Contribution)}
 	if r.Child == "" || m.DeadlineUnixNanos != 0 {
 		r.Deadline = fromNanos(m.DeadlineUnixNanos)
 	}
@@ -65,6 +67,9 @@ func checkRest(r ledger.Reservation) error {
 		if err := wire.CheckLedgerName("child", r.Child); err != nil {
 			return err
 		}
+	}
+	if r.Contribution != 0 && !r.Contribution.Valid() {
+		return invalid("contribution", fmt.Sprint(r.Contribution), "one that is known, or none")
 	}
 	for i, p := range r.Rest {
 		if err := partForm.Check(fmt.Sprintf("rest[%d]", i), p); err != nil {

@@ -28,6 +28,8 @@ func TestReservationRoundTrip(t *testing.T) {
 			want.Rest = append(want.Rest, mechanism.Part{Mechanism: m, Count: n})
 		}
 		want.Principal = wiretest.Texts(256).Draw(t, "principal")
+		want.Holder = rapid.SampledFrom([]string{"", "trainers"}).Draw(t, "holder")
+		want.Contribution = ledger.Contribution(rapid.IntRange(0, int(ledger.OverAll)).Draw(t, "contribution"))
 		if rapid.Bool().Draw(t, "for a child") {
 			want.Child, want.Deadline = "a/b", time.Time{}
 		}

@@ -69,6 +69,7 @@ func TestContributionIsShown(t *testing.T) {
 		if err != nil || freed.GetReceipt().GetContribution() != c {
 			t.Fatalf("%v: receipt %v, %v", c, freed.GetReceipt(), err)
 		}
+		s.opened(t, list, c)
 	}
 	for _, restored := range []bool{false, true} {
 		if restored {
@@ -124,21 +125,7 @@ func (s *datasetServer) whatPeopleRead(t *testing.T, json api.Client, name strin
 		}
 	}
 	for _, page := range []string{"ledger", "curves", "statement"} {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet,
-			"http://"+s.HTTPAddr+"/"+page+"?name="+url.QueryEscape(name), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(answer.Body)
-		_ = answer.Body.Close()
-		if err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %d, %v", page, answer.StatusCode, err)
-		}
-		shown[page+" page"] = string(text)
+		shown[page+" page"] = s.page(t, page, name)
 	}
 	return shown
 }
@@ -184,4 +171,48 @@ func TestMixtureInEachSaysWhatIsDrawn(t *testing.T) {
 	if _, err = s.Client.ReportSet(servertest.Context(t), ask); status.Code(err) == codes.InvalidArgument {
 		t.Errorf("rows drawn in each: %v", err)
 	}
+}
+
+// opened reserves for several ledgers, and expects the reservation to say whose contribution its sensitivity bounds.
+func (s *datasetServer) opened(t *testing.T, list []string, c pb.SetPart_Contribution) {
+	t.Helper()
+	ctx := servertest.Context(t)
+	if _, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: list}, Sequence: 1,
+		Writer: "request/" + spelling.Contribution(c) + "-open", Contribution: c,
+		Reserve: &pb.Reserve{Events: servertest.Gaussian(7, 1).GetEvents(), LifetimeSeconds: 3600}}); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := s.Client.GetLedger(ctx, &pb.GetLedgerRequest{Name: list[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := answer.GetLedger().GetReservations()
+	if len(open) != 1 || open[0].GetContribution() != c ||
+		!strings.HasSuffix(spelling.Held(open[0]), "of several ledgers ("+spelling.Contribution(c)+")") {
+		t.Errorf("%v: open %v", c, open)
+	}
+	page := s.page(t, "ledger", list[0])
+	if !strings.Contains(page, "of several ledgers ("+spelling.Contribution(c)+")") {
+		t.Errorf("%v: the page of the ledger does not say it: %s", c, page)
+	}
+}
+
+// page is a page about a ledger.
+func (s *datasetServer) page(t *testing.T, page, name string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(servertest.Context(t), http.MethodGet,
+		"http://"+s.HTTPAddr+"/"+page+"?name="+url.QueryEscape(name), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d, %v", page, answer.StatusCode, err)
+	}
+	return string(text)
 }

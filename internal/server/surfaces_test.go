@@ -2,10 +2,8 @@ package server_test
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -174,21 +172,7 @@ func (s *datasetServer) read(t *testing.T, of *pb.Statement, own float64, show f
 	markdown := statement.Markdown(of)
 	pages := map[string]string{"statement": markdown}
 	for _, page := range []string{"ledger", "curves", "statement"} {
-		r, err := http.NewRequestWithContext(servertest.Context(t), http.MethodGet,
-			"http://"+s.HTTPAddr+"/"+page+"?name="+url.QueryEscape(name), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(answer.Body)
-		_ = answer.Body.Close()
-		if err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %d, %v", page, answer.StatusCode, err)
-		}
-		pages[page+" page"] = string(text)
+		pages[page+" page"] = s.page(t, page, name)
 	}
 	const number = `<data value="([^"]*)">`
 	for _, c := range []struct{ where, what, pattern string }{

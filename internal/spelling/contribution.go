@@ -1,6 +1,7 @@
 package spelling
 
 import (
+	"fmt"
 	"strings"
 
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -17,4 +18,16 @@ func Contributions() (out []string) {
 // Contribution is a contribution as --contribution takes it.
 func Contribution(c accountantv1.SetPart_Contribution) string {
 	return strings.ToLower(Dashed(c.String()))
+}
+
+// Held is what an open reservation still holds, and whose rows the sensitivity bounds where several ledgers are asked.
+func Held(r *accountantv1.Reservation) string {
+	held := Events(r.GetRest())
+	if r.GetRestOmitted() {
+		held = fmt.Sprintf("%d applications of mechanisms that are too large to be listed here", r.GetRestCount())
+	}
+	if c := r.GetContribution(); c != accountantv1.SetPart_CONTRIBUTION_UNSPECIFIED {
+		held += fmt.Sprintf(", of several ledgers (%s)", Contribution(c))
+	}
+	return held
 }

@@ -40,8 +40,8 @@ func reservationsFrom(list []ledger.Reservation, from uint64) []ledger.Reservati
 // are complete as long as they fit into room, together with the short form of all that follow.
 func FitReservations(out *pb.Ledger, list []ledger.Reservation, room int) {
 	for _, r := range list {
-		line := &pb.Reservation{Position: r.Position, Child: r.Child, Principal: r.Principal,
-			RestOmitted: true, RestCount: r.Total()}
+		line := &pb.Reservation{Position: r.Position, Child: r.Child, Principal: r.Principal, Holder: r.Holder,
+			RestOmitted: true, RestCount: r.Total(), Contribution: pb.SetPart_Contribution(r.Contribution)}
 		if r.Child == "" {
 			line.ExpireTime = timestamppb.New(r.Deadline)
 		}

@@ -995,7 +995,9 @@ type Reservation struct {
 	// The sum of the counts of what is left; only where rest is left out.
 	RestCount uint64 `protobuf:"varint,7,opt,name=rest_count,json=restCount,proto3" json:"rest_count,omitempty"`
 	// The group of callers to which it belongs; empty if it belongs to its principal alone.
-	Holder        string `protobuf:"bytes,8,opt,name=holder,proto3" json:"holder,omitempty"`
+	Holder string `protobuf:"bytes,8,opt,name=holder,proto3" json:"holder,omitempty"`
+	// Whose rows the sensitivity bounds, if the reservation is of several ledgers; absent if it is of this one alone.
+	Contribution  SetPart_Contribution `protobuf:"varint,9,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1084,6 +1086,13 @@ func (x *Reservation) GetHolder() string {
 		return x.Holder
 	}
 	return ""
+}
+
+func (x *Reservation) GetContribution() SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return SetPart_CONTRIBUTION_UNSPECIFIED
 }
 
 // Assumption is something that people have asserted, on which answers rest.
@@ -4098,7 +4107,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\aplanned\x18\x02 \x01(\x04R\aplanned\x12\x14\n" +
 	"\x05spent\x18\x03 \x01(\x04R\x05spent\x12\x1a\n" +
 	"\breserved\x18\x04 \x01(\x04R\breserved\x12\x1c\n" +
-	"\tremaining\x18\x05 \x01(\x04R\tremaining\"\x9e\x02\n" +
+	"\tremaining\x18\x05 \x01(\x04R\tremaining\"\xe7\x02\n" +
 	"\vReservation\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12;\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -4109,7 +4118,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\frest_omitted\x18\x06 \x01(\bR\vrestOmitted\x12\x1d\n" +
 	"\n" +
 	"rest_count\x18\a \x01(\x04R\trestCount\x12\x16\n" +
-	"\x06holder\x18\b \x01(\tR\x06holder\"r\n" +
+	"\x06holder\x18\b \x01(\tR\x06holder\x12G\n" +
+	"\fcontribution\x18\t \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"r\n" +
 	"\n" +
 	"Assumption\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x12\n" +
@@ -4424,74 +4434,75 @@ var file_accountant_v1_ledger_proto_depIdxs = []int32{
 	53, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
 	52, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
 	54, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
-	52, // 22: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	52, // 23: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
-	17, // 24: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	43, // 25: accountant.v1.Entry.close:type_name -> accountant.v1.Close
-	18, // 26: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
-	19, // 27: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
-	20, // 28: accountant.v1.Entry.release:type_name -> accountant.v1.Release
-	22, // 29: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
-	23, // 30: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
-	24, // 31: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
-	28, // 32: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
-	30, // 33: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
-	21, // 34: accountant.v1.Entry.free:type_name -> accountant.v1.Free
-	37, // 35: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
-	32, // 36: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
-	36, // 37: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
-	34, // 38: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
-	38, // 39: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
-	39, // 40: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
-	16, // 41: accountant.v1.Entry.together:type_name -> accountant.v1.Together
-	14, // 42: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
-	31, // 43: accountant.v1.Entry.approval:type_name -> accountant.v1.Approval
-	2,  // 44: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
-	45, // 45: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
-	15, // 46: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
-	17, // 47: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
-	18, // 48: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
-	19, // 49: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
-	20, // 50: accountant.v1.Together.release:type_name -> accountant.v1.Release
-	2,  // 51: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
-	54, // 52: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	46, // 53: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	54, // 54: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
-	47, // 55: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
-	54, // 56: accountant.v1.Commit.events:type_name -> accountant.v1.Event
-	48, // 57: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
-	54, // 58: accountant.v1.Free.events:type_name -> accountant.v1.Event
-	54, // 59: accountant.v1.Refund.events:type_name -> accountant.v1.Event
-	4,  // 60: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
-	51, // 61: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
-	25, // 62: accountant.v1.Raise.resolution:type_name -> accountant.v1.Resolution
-	26, // 63: accountant.v1.Resolution.limits:type_name -> accountant.v1.Limit
-	27, // 64: accountant.v1.Resolution.plan:type_name -> accountant.v1.Part
-	1,  // 65: accountant.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
-	53, // 66: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
-	52, // 67: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
-	29, // 68: accountant.v1.Restored.lost:type_name -> accountant.v1.LostEntry
-	54, // 69: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
-	2,  // 70: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
-	23, // 71: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
-	21, // 72: accountant.v1.Propose.free:type_name -> accountant.v1.Free
-	24, // 73: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
-	30, // 74: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
-	39, // 75: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
-	52, // 76: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
-	32, // 77: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
-	49, // 78: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
-	40, // 79: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
-	4,  // 80: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
-	42, // 81: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
-	25, // 82: accountant.v1.AmendDataset.resolution:type_name -> accountant.v1.Resolution
-	41, // 83: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
-	41, // 84: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
-	85, // [85:85] is the sub-list for method output_type
-	85, // [85:85] is the sub-list for method input_type
-	85, // [85:85] is the sub-list for extension type_name
-	85, // [85:85] is the sub-list for extension extendee
-	0,  // [0:85] is the sub-list for field type_name
+	2,  // 22: accountant.v1.Reservation.contribution:type_name -> accountant.v1.SetPart.Contribution
+	52, // 23: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	52, // 24: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	17, // 25: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
+	43, // 26: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	18, // 27: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
+	19, // 28: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
+	20, // 29: accountant.v1.Entry.release:type_name -> accountant.v1.Release
+	22, // 30: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
+	23, // 31: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
+	24, // 32: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
+	28, // 33: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
+	30, // 34: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
+	21, // 35: accountant.v1.Entry.free:type_name -> accountant.v1.Free
+	37, // 36: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
+	32, // 37: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
+	36, // 38: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
+	34, // 39: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
+	38, // 40: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
+	39, // 41: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
+	16, // 42: accountant.v1.Entry.together:type_name -> accountant.v1.Together
+	14, // 43: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
+	31, // 44: accountant.v1.Entry.approval:type_name -> accountant.v1.Approval
+	2,  // 45: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
+	45, // 46: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
+	15, // 47: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
+	17, // 48: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
+	18, // 49: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
+	19, // 50: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
+	20, // 51: accountant.v1.Together.release:type_name -> accountant.v1.Release
+	2,  // 52: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
+	54, // 53: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	46, // 54: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	54, // 55: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	47, // 56: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	54, // 57: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	48, // 58: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	54, // 59: accountant.v1.Free.events:type_name -> accountant.v1.Event
+	54, // 60: accountant.v1.Refund.events:type_name -> accountant.v1.Event
+	4,  // 61: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
+	51, // 62: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
+	25, // 63: accountant.v1.Raise.resolution:type_name -> accountant.v1.Resolution
+	26, // 64: accountant.v1.Resolution.limits:type_name -> accountant.v1.Limit
+	27, // 65: accountant.v1.Resolution.plan:type_name -> accountant.v1.Part
+	1,  // 66: accountant.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
+	53, // 67: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
+	52, // 68: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
+	29, // 69: accountant.v1.Restored.lost:type_name -> accountant.v1.LostEntry
+	54, // 70: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
+	2,  // 71: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
+	23, // 72: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
+	21, // 73: accountant.v1.Propose.free:type_name -> accountant.v1.Free
+	24, // 74: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
+	30, // 75: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
+	39, // 76: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
+	52, // 77: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
+	32, // 78: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
+	49, // 79: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
+	40, // 80: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
+	4,  // 81: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
+	42, // 82: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
+	25, // 83: accountant.v1.AmendDataset.resolution:type_name -> accountant.v1.Resolution
+	41, // 84: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
+	41, // 85: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
+	86, // [86:86] is the sub-list for method output_type
+	86, // [86:86] is the sub-list for method input_type
+	86, // [86:86] is the sub-list for extension type_name
+	86, // [86:86] is the sub-list for extension extendee
+	0,  // [0:86] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }

@@ -44,7 +44,7 @@ var functions = template.FuncMap{
 	"mechanism": func(m *pb.Mechanism) string { return text(spelling.Mechanism(m)) },
 	"guarantee": func(g string) string { return capital(spelling.Guarantees[g]) },
 	"state":     spelling.State,
-	"events":    func(e []*pb.Event) string { return text(spelling.Events(e)) },
+	"held":      func(r *pb.Reservation) string { return text(spelling.Held(r)) },
 	"action":    func(e *pb.Entry) string { return text(spelling.ActionOf(e).String()) },
 	"proposed":  func(p *pb.Propose) string { return text(spelling.Proposed(p)) },
 	"flag":      func(f string) string { return flagWords[f] },

@@ -43,12 +43,10 @@ func writeBalance(p *cli.Program, l *accountantv1.Ledger) error {
 				} else {
 					expires = spelling.Time(r.GetExpireTime())
 				}
-				holds := spelling.Events(r.GetRest())
-				if r.GetRestOmitted() {
-					holds = fmt.Sprintf("%d applications of mechanisms that are too large to be listed here",
-						r.GetRestCount())
+				if r.GetHolder() != "" {
+					by += ", for " + r.GetHolder()
 				}
-				t.Row(r.GetPosition(), expires, by, holds)
+				t.Row(r.GetPosition(), expires, by, spelling.Held(r))
 			}
 		}},
 		{len(l.GetAssumptions()), func(t *cli.Table) {

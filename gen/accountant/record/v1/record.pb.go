@@ -768,7 +768,9 @@ type Reservation struct {
 	// Who made it.
 	Principal string `protobuf:"bytes,4,opt,name=principal,proto3" json:"principal,omitempty"`
 	// The group of callers to which it belongs.
-	Holder        string `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"`
+	Holder string `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"`
+	// Whose rows the sensitivity bounds; absent where one ledger alone was asked.
+	Contribution  v1.SetPart_Contribution `protobuf:"varint,6,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -838,6 +840,13 @@ func (x *Reservation) GetHolder() string {
 	return ""
 }
 
+func (x *Reservation) GetContribution() v1.SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return v1.SetPart_Contribution(0)
+}
+
 var File_accountant_record_v1_record_proto protoreflect.FileDescriptor
 
 const file_accountant_record_v1_record_proto_rawDesc = "" +
@@ -899,13 +908,14 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\amembers\x18\x03 \x01(\rR\amembers\x12\x14\n" +
 	"\x05names\x18\x04 \x01(\fR\x05names\x12G\n" +
 	"\fcontribution\x18\x05 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\x12\x14\n" +
-	"\x05first\x18\x06 \x01(\bR\x05first\"\xb2\x01\n" +
+	"\x05first\x18\x06 \x01(\bR\x05first\"\xfb\x01\n" +
 	"\vReservation\x12.\n" +
 	"\x13deadline_unix_nanos\x18\x01 \x01(\x03R\x11deadlineUnixNanos\x12'\n" +
 	"\x04rest\x18\x02 \x03(\v2\x13.accountant.v1.PartR\x04rest\x12\x14\n" +
 	"\x05child\x18\x03 \x01(\tR\x05child\x12\x1c\n" +
 	"\tprincipal\x18\x04 \x01(\tR\tprincipal\x12\x16\n" +
-	"\x06holder\x18\x05 \x01(\tR\x06holderBFZDgithub.com/dpaccountant/accountant/gen/accountant/record/v1;recordv1b\x06proto3"
+	"\x06holder\x18\x05 \x01(\tR\x06holder\x12G\n" +
+	"\fcontribution\x18\x06 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontributionBFZDgithub.com/dpaccountant/accountant/gen/accountant/record/v1;recordv1b\x06proto3"
 
 var (
 	file_accountant_record_v1_record_proto_rawDescOnce sync.Once
@@ -980,11 +990,12 @@ var file_accountant_record_v1_record_proto_depIdxs = []int32{
 	27, // 24: accountant.record.v1.Entry.approval:type_name -> accountant.v1.Approval
 	28, // 25: accountant.record.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
 	29, // 26: accountant.record.v1.Reservation.rest:type_name -> accountant.v1.Part
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	28, // 27: accountant.record.v1.Reservation.contribution:type_name -> accountant.v1.SetPart.Contribution
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_accountant_record_v1_record_proto_init() }

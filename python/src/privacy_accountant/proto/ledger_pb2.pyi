@@ -533,8 +533,9 @@ class Release(_message.Message):
     def __init__(self, reservation: _Optional[int] = ..., reason: _Optional[str] = ..., holder: _Optional[str] = ...) -> None: ...
 
 class Reservation(_message.Message):
-    __slots__ = ["child", "expire_time", "holder", "position", "principal", "rest", "rest_count", "rest_omitted"]
+    __slots__ = ["child", "contribution", "expire_time", "holder", "position", "principal", "rest", "rest_count", "rest_omitted"]
     CHILD_FIELD_NUMBER: _ClassVar[int]
+    CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
     EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
     HOLDER_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
@@ -543,6 +544,7 @@ class Reservation(_message.Message):
     REST_FIELD_NUMBER: _ClassVar[int]
     REST_OMITTED_FIELD_NUMBER: _ClassVar[int]
     child: str
+    contribution: SetPart.Contribution
     expire_time: _timestamp_pb2.Timestamp
     holder: str
     position: int
@@ -550,7 +552,7 @@ class Reservation(_message.Message):
     rest: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
     rest_count: int
     rest_omitted: bool
-    def __init__(self, position: _Optional[int] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., rest: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., child: _Optional[str] = ..., principal: _Optional[str] = ..., rest_omitted: bool = ..., rest_count: _Optional[int] = ..., holder: _Optional[str] = ...) -> None: ...
+    def __init__(self, position: _Optional[int] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., rest: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., child: _Optional[str] = ..., principal: _Optional[str] = ..., rest_omitted: bool = ..., rest_count: _Optional[int] = ..., holder: _Optional[str] = ..., contribution: _Optional[_Union[SetPart.Contribution, str]] = ...) -> None: ...
 
 class Reserve(_message.Message):
     __slots__ = ["child", "events", "holder", "labels", "lifetime_seconds"]
