@@ -39,8 +39,8 @@ func BenchmarkKeyed(b *testing.B) {
 						e := &a.proposal.Entries[j]
 						now = now.Add(1e6)
 						e.Sequence, e.Time = 1, now
-						e.Writer.Name = fmt.Sprintf("request/%08x-%04x-4%03x-%016x", random.Uint32(), random.Uint32()&0xffff,
-							random.Uint32()&0xfff, random.Uint64())
+						e.Writer.Name = fmt.Sprintf("request/%08x-%04x-4%03x-%016x", random.Uint32(),
+							random.Uint32()&0xffff, random.Uint32()&0xfff, random.Uint64())
 					}
 					batch[i] = a.proposal
 				}

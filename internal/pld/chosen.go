@@ -124,8 +124,8 @@ func profileOf(c loss.Composition, deepest float64, in *num.Interrupt) (above, b
 // much.
 const belowApart = 1e-8
 
-// tabulated is a curve, given as ln δ(ε) rounded up, by its points down to e^deepest. Any points of it serve, so each is
-// only about where pointsOf asks for it.
+// tabulated is a curve, given as ln δ(ε) rounded up, by its points down to e^deepest. Any points of it serve, so each
+// is only about where pointsOf asks for it.
 func tabulated(curve func(epsilon float64) float64, deepest float64) profile {
 	zero, least := point{0, curve(0)}, curve(mostLoss)
 	low, last, step := zero, zero, 1.0

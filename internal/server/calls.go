@@ -66,8 +66,9 @@ func (c *calls) register(s *grpc.Server) {
 	for service, info := range s.GetServiceInfo() {
 		for _, m := range info.Methods {
 			labels := []string{kinds[[2]bool{m.IsClientStream, m.IsServerStream}], service, m.Name}
-			of := &counted{started: c.started.WithLabelValues(labels...), received: c.received.WithLabelValues(labels...),
-				sent: c.sent.WithLabelValues(labels...), seconds: c.seconds.WithLabelValues(labels...)}
+			of := &counted{started: c.started.WithLabelValues(labels...),
+				received: c.received.WithLabelValues(labels...),
+				sent:     c.sent.WithLabelValues(labels...), seconds: c.seconds.WithLabelValues(labels...)}
 			for code := range of.handled {
 				of.handled[code] = c.handled.WithLabelValues(append(labels, codes.Code(code).String())...)
 			}

@@ -218,7 +218,8 @@ func comeBack(s *status.Status, after time.Duration) *status.Status {
 
 // storeAway reports whether the store has not taken a write, and surely has none of it.
 func storeAway(err error) bool {
-	return !errors.Is(err, ledger.ErrUnknown) && (errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrConflict))
+	return !errors.Is(err, ledger.ErrUnknown) &&
+		(errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrConflict))
 }
 
 // said is what a refusal says of itself, to be remembered.

@@ -65,8 +65,8 @@ func neverRead(ctx context.Context, t *testing.T, conn *grpc.ClientConn, request
 	return stream
 }
 
-// fillInTime runs a test whose callers fill their part of the allowance before their connections are closed. try returns
-// false if that came first, as on a machine with much else to do: then it runs again, with a longer time.
+// fillInTime runs a test whose callers fill their part of the allowance before their connections are closed. try
+// returns false if that came first, as on a machine with much else to do: then it runs again, with a longer time.
 func fillInTime(t *testing.T, try func(s *servertest.Server, late func() bool) bool) {
 	t.Parallel()
 	for unread := 3 * time.Second; ; unread *= 5 {
@@ -88,7 +88,8 @@ func TestUnreadAnswers(t *testing.T) { fillInTime(t, unreadAnswers(t)) }
 func unreadAnswers(t *testing.T) func(s *servertest.Server, late func() bool) bool {
 	return func(s *servertest.Server, late func() bool) bool {
 		request := &pb.ListEntriesRequest{Ledger: "large", PageSize: 1000, Raw: true}
-		conn := s.Dial(grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10)) // no more is buffered
+		conn := s.Dial(grpc.WithInitialWindowSize(64<<10), // no more is buffered
+			grpc.WithInitialConnWindowSize(64<<10))
 		entries := func(client api.Client) int {
 			page, err := client.ListEntries(servertest.Context(t), request)
 			if err != nil && status.Code(err) != codes.ResourceExhausted {

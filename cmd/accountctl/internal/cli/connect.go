@@ -50,8 +50,8 @@ func (n *connection) AddFlags(root *cobra.Command, env func(string) string) {
 		"also env ACCOUNTANT_TOKEN_FILE, or the token itself in ACCOUNTANT_TOKEN")
 	n.token = env("ACCOUNTANT_TOKEN")
 	f.BoolVar(&n.Insecure, "insecure", false, "allow a daemon on another machine without encryption")
-	f.DurationVar(&n.timeout, "timeout", 10*time.Second, "how long to wait for an answer to one attempt of a call; statements are "+
-		"waited for a minute unless it is given")
+	f.DurationVar(&n.timeout, "timeout", 10*time.Second, "how long to wait for an answer to one attempt of a call; "+
+		"statements are waited for a minute unless it is given")
 }
 
 // documentTime is how long a document that is to be kept is waited for, unless --timeout says otherwise. Its numbers

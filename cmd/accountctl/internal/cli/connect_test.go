@@ -29,7 +29,9 @@ func TestTimeOfDocuments(t *testing.T) {
 		none := func(string) string { return "" }
 		p := NewProgram(none, strings.NewReader(""), io.Discard, io.Discard)
 		c := &cobra.Command{Use: "c", RunE: func(c *cobra.Command, _ []string) error {
-			got, err := test.ask(p, c, func(context.Context, *client.Client) (time.Duration, error) { return p.timeout, nil })
+			got, err := test.ask(p, c, func(context.Context, *client.Client) (time.Duration, error) {
+				return p.timeout, nil
+			})
 			if got != test.want {
 				t.Errorf("with %q the time of an attempt is %v; want %v", test.args, got, test.want)
 			}

@@ -34,9 +34,10 @@ with that of TensorFlow Privacy and with what NIST SP 800-226 asks for.`,
 		"1e-5, 1e-6, 1e-8, 1e-10, and those of the budgets)")
 	output := cli.ChoiceFlag(c, "output", "o", formatMarkdown, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := cli.AskDocument(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.Statement, error) {
-			return daemon.Statement(ctx, args[0], *deltas...)
-		})
+		s, err := cli.AskDocument(p, c,
+			func(ctx context.Context, daemon *client.Client) (*accountantv1.Statement, error) {
+				return daemon.Statement(ctx, args[0], *deltas...)
+			})
 		if err != nil {
 			return err
 		}
