@@ -41,7 +41,8 @@ type programs struct{ accountctl, interpreter string }
 func newPrograms(t *testing.T) programs {
 	t.Helper()
 	p := programs{filepath.Join(t.TempDir(), "accountctl"), os.Getenv("PYTHON")}
-	if out, err := exec.Command("go", "build", "-o", p.accountctl, "../../cmd/accountctl").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", p.accountctl, "../../cmd/accountctl")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	if p.interpreter == "" {
