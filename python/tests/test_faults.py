@@ -200,6 +200,23 @@ def test_an_abandoned_stream_is_settled(client: Client, proxy: Proxy, connect: C
     assert client.get_ledger(ledger).total_count == 7
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_stream_that_cannot_keep_its_writes_ends(client: Client, proxy: Proxy, connect: Connect, ledger: str,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = connect(proxy.address).stream(ledger)
+    stream.report(STEP)
+    stream.flush()
+    proxy.hold()
+    stream.report(STEP)
+    monkeypatch.setattr("privacy_accountant._stream._ALONE", {})
+    ends = threading.Thread(target=stream.abandon, daemon=True)
+    ends.start()
+    ends.join(60)
+    assert not ends.is_alive()
+    with pytest.raises(AccountantError, match="internal: KeyError"):
+        stream.close()
+
+
 @pytest.mark.parametrize("options", [{"chunk": 10}, {"strict": "each"}])
 def test_a_rolled_back_store_is_told(daemon: Daemon, connect: Connect, tmp_path: Path,
                                      options: dict[str, object]) -> None:

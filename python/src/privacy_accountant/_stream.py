@@ -237,11 +237,14 @@ class Stream:
             self._run()
         except BaseException as e:  # never in silence: others wait for this thread
             with self._monitor:
-                self._error = AccountantError("stream", self._lane.ledger, f"internal: {e!r}", sequence=self._first,
-                                              unknown=bool(self._queue))
+                self._error = self._internal(e)
             raise
         finally:
             self._finish()
+
+    def _internal(self, e: BaseException) -> AccountantError:
+        return AccountantError("stream", self._lane.ledger, f"internal: {e!r}", sequence=self._first,
+                               unknown=bool(self._queue))
 
     def _run(self) -> None:
         """Opens the lane again and again until the stream ends."""
@@ -447,19 +450,24 @@ class Stream:
             self._connection.call.cancel()
 
     def _finish(self) -> None:
-        """Leaves what is of unknown outcome in the lane and gives the turn back."""
+        """Leaves what is of unknown outcome in the lane and gives the turn back, so that nobody waits for ever."""
         with self._monitor:
-            self._lane.last = self._first - 1
-            for i, message in enumerate(self._queue):
-                method, request = _ALONE[message.kind]
-                sequence = self._first + i
-                lane = pb.Lane(ledger=self._lane.ledger, writer=self._client.writer, sequence=sequence)
-                alone = request(lane=lane, **{message.kind: message.content})
-                self._lane.pending.append(Item(sequence, method, alone, maybe=sequence <= self._reach))
-            self._queue.clear()
-            self._client._streams.discard(self)
-            self._lane.streaming = False
-            self._lane.turn.release()
-            self._finished = True
-            self._stop.set()
-            self._monitor.notify_all()
+            try:
+                self._lane.last = self._first - 1
+                for i, message in enumerate(self._queue):
+                    method, request = _ALONE[message.kind]
+                    sequence = self._first + i
+                    lane = pb.Lane(ledger=self._lane.ledger, writer=self._client.writer, sequence=sequence)
+                    alone = request(lane=lane, **{message.kind: message.content})
+                    self._lane.pending.append(Item(sequence, method, alone, maybe=sequence <= self._reach))
+                self._queue.clear()
+            except BaseException as e:
+                self._error = self._internal(e)
+                raise
+            finally:
+                self._client._streams.discard(self)
+                self._lane.streaming = False
+                self._lane.turn.release()
+                self._finished = True
+                self._stop.set()
+                self._monitor.notify_all()
