@@ -34,6 +34,7 @@ func TestDragToLookCloser(t *testing.T) {
 	for range 5 {
 		d.report(t, "team/job", 100)
 	}
+	d.numbers(t, "history", "team/job", "--output", "json") // waits until all entries are read
 	p.do(chromedp.Navigate(d.web + ledgerPage("team/job")))
 	p.waits("#live-state", "This page follows the ledger.")
 	before, after := p.spanned()
@@ -77,6 +78,7 @@ func TestLookCloserByForm(t *testing.T) {
 	d, p := start(t), open(t)
 	d.create(t, "team/job", "--budget", "epsilon=8,delta=1e-6")
 	d.report(t, "team/job", 100)
+	d.numbers(t, "history", "team/job", "--output", "json") // waits until all entries are read
 	tomorrow := time.Now().UTC().Add(24 * time.Hour).Format("2006-01-02T15:04")
 	p.do(emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(d.web+ledgerPage("team/job")),
 		chromedp.SetValue("#from", "2020-02-29", chromedp.ByQuery),
