@@ -38,7 +38,7 @@ func TestTimeOfDocuments(t *testing.T) {
 			return err
 		}}
 		p.AddFlags(c, none)
-		c.SetArgs(test.args)
+		c.SetArgs(append([]string{}, test.args...)) // nil would be this process's
 		if err := c.Execute(); err != nil {
 			t.Error(err)
 		}
