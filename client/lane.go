@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/dpaccountant/accountant/internal/api"
 )
 
 // lane is this client's lane in one ledger. Only the goroutine that holds the turn may send in
@@ -144,7 +146,7 @@ func (c *Client) send(ctx context.Context, op string, l *lane, it *item, answer 
 func (c *Client) settle(ctx context.Context, op string, l *lane) *Error {
 	for len(l.pending) > 0 {
 		it := l.pending[0]
-		answer := emptyAnswer(it.method)
+		answer := api.NewAnswer(api.At(it.method))
 		err := c.send(ctx, op, l, it, answer)
 		switch {
 		case err == nil:

@@ -209,7 +209,7 @@ func TestSetsShowTheirReceipt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, request, _, _ := write.unary("", "", 0)
+		_, request, _ := write.unary("", "", 0)
 		proto.Reset(request)
 		if err := proto.Unmarshal(it.request.with(it.method, w.last("")), request); err != nil {
 			t.Fatal(err)

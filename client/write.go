@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/api"
@@ -27,9 +26,8 @@ type Write struct {
 }
 
 // Write makes a write to a ledger. The action is the message that the write's request has beside its lane, such as
-// *pb.Raise, *pb.Refund, *pb.Close or *pb.Approve; of a dataset the ledger is its record, "dataset:" and its
-// identifier.
-// It travels in the lane as Report's does.
+// *pb.Raise, *pb.Refund, *pb.Close or *pb.Approve. To amend a dataset, the ledger is "dataset:" and the dataset's
+// identifier, which names its record. The request travels in the lane as Report's does.
 func (c *Client) Write(ctx context.Context, ledger string, action proto.Message) (*pb.WriteResponse, error) {
 	return inLane[*pb.WriteResponse](ctx, c, "Write", ledger, Write{Action: action})
 }
@@ -50,62 +48,44 @@ var methods = sync.OnceValue(func() map[protoreflect.FullName]protoreflect.Metho
 	return all
 })
 
-// unary returns how w travels alone: the method, the request, and an empty answer to decode
-// into.
-func (w Write) unary(ledger, writer string, sequence uint64) (method string, request, answer proto.Message, err error) {
+// unary returns how w travels alone: the method and the request.
+func (w Write) unary(ledger, writer string, sequence uint64) (method string, request proto.Message, err error) {
 	switch a := w.Action.(type) {
 	case *pb.SetCommit:
 		return pb.Charges_CommitSet_FullMethodName,
-			&pb.CommitSetRequest{Writer: writer, Sequence: sequence, Commit: a}, &pb.CommitSetResponse{}, nil
+			&pb.CommitSetRequest{Writer: writer, Sequence: sequence, Commit: a}, nil
 	case *pb.SetRelease:
 		return pb.Charges_ReleaseSet_FullMethodName,
-			&pb.ReleaseSetRequest{Writer: writer, Sequence: sequence, Release: a}, &pb.ReleaseSetResponse{}, nil
+			&pb.ReleaseSetRequest{Writer: writer, Sequence: sequence, Release: a}, nil
 	case *pb.Reserve:
 		if w.Set != nil {
 			return pb.Charges_ReserveSet_FullMethodName, &pb.ReserveSetRequest{Set: w.Set, Writer: writer,
-				Sequence: sequence, Reserve: a, Contribution: w.Contribution}, &pb.ReserveSetResponse{}, nil
+				Sequence: sequence, Reserve: a, Contribution: w.Contribution}, nil
 		}
 	case *pb.Charge:
 		if w.Set != nil {
 			return pb.Charges_ReportSet_FullMethodName, &pb.ReportSetRequest{Set: w.Set, Writer: writer,
-				Sequence: sequence, Charge: a, Contribution: w.Contribution}, &pb.ReportSetResponse{}, nil
+				Sequence: sequence, Charge: a, Contribution: w.Contribution}, nil
 		}
 	}
 	if w.Action == nil || !w.Action.ProtoReflect().IsValid() {
-		return "", nil, nil, fmt.Errorf("action: missing; allowed: what is to be done, such as a Charge")
+		return "", nil, fmt.Errorf("action: missing; allowed: what is to be done, such as a Charge")
 	}
 	m := methods()[w.Action.ProtoReflect().Descriptor().FullName()]
 	if m == nil {
-		return "", nil, nil, fmt.Errorf("action: %s; allowed: a message that a request has beside its lane, "+
+		return "", nil, fmt.Errorf("action: %s; allowed: a message that a request has beside its lane, "+
 			"such as a Charge", w.Action.ProtoReflect().Descriptor().FullName())
 	}
-	return api.Path(m), requestOf(m, &pb.Lane{Ledger: ledger, Writer: writer, Sequence: sequence}, w.Action),
-		&pb.WriteResponse{}, nil
+	return api.Path(m), requestOf(m, &pb.Lane{Ledger: ledger, Writer: writer, Sequence: sequence}, w.Action), nil
 }
 
 // requestOf makes the request of a method that writes to one ledger.
 func requestOf(m protoreflect.MethodDescriptor, lane *pb.Lane, action proto.Message) proto.Message {
-	request := emptyRequest(m)
+	request := api.NewRequest(m)
 	set := request.ProtoReflect()
 	set.Set(m.Input().Fields().ByName("lane"), protoreflect.ValueOfMessage(lane.ProtoReflect()))
 	set.Set(api.ActionField(m), protoreflect.ValueOfMessage(action.ProtoReflect()))
 	return request
-}
-
-func emptyRequest(m protoreflect.MethodDescriptor) proto.Message {
-	kind, err := protoregistry.GlobalTypes.FindMessageByName(m.Input().FullName())
-	if err != nil { // no method has a request that is not generated
-		panic(err)
-	}
-	return kind.New().Interface()
-}
-
-func emptyAnswer(method string) proto.Message {
-	kind, err := protoregistry.GlobalTypes.FindMessageByName(api.At(method).Output().FullName())
-	if err != nil { // no method has an answer that is not generated
-		panic(err)
-	}
-	return kind.New().Interface()
 }
 
 // streamed returns the part of a stream's message that holds w's content, with the field number
@@ -126,7 +106,7 @@ func (w Write) streamed() (field int, content proto.Message) {
 // itself.
 func contentOf(it *item) Write {
 	m := api.At(it.method)
-	request := emptyRequest(m)
+	request := api.NewRequest(m)
 	_ = proto.Unmarshal(it.request, request)
 	switch r := request.(type) {
 	case *pb.ReportSetRequest:
@@ -143,12 +123,12 @@ func contentOf(it *item) Write {
 
 // freezeItem returns the frozen request of w, and an empty answer to decode into.
 func freezeItem(op, ledger, writer string, sequence uint64, w Write) (*item, proto.Message, error) {
-	method, request, answer, err := w.unary(ledger, writer, sequence)
+	method, request, err := w.unary(ledger, writer, sequence)
 	if err != nil {
 		return nil, nil, invalid(op, ledger, err.Error())
 	}
 	b, err := freeze(op, ledger, request)
-	return &item{sequence: sequence, method: method, request: b}, answer, err
+	return &item{sequence: sequence, method: method, request: b}, api.NewAnswer(api.At(method)), err
 }
 
 // inLane sends w as the next write of this client's lane. A is the type of its answer.

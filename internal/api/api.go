@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -112,6 +113,20 @@ func At(path string) protoreflect.MethodDescriptor {
 		return m
 	}
 	return nil
+}
+
+// NewRequest returns an empty request of a method.
+func NewRequest(m protoreflect.MethodDescriptor) proto.Message { return empty(m.Input()) }
+
+// NewAnswer returns an empty answer of a method.
+func NewAnswer(m protoreflect.MethodDescriptor) proto.Message { return empty(m.Output()) }
+
+func empty(d protoreflect.MessageDescriptor) proto.Message {
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
+	if err != nil { // every message of the API is generated
+		panic(err)
+	}
+	return kind.New().Interface()
 }
 
 // Access returns what a caller needs for a method. Nobody may call a method that does not say it.

@@ -289,11 +289,7 @@ func call(ctx context.Context, conn grpc.ClientConnInterface, m protoreflect.Met
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	full := fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name())
-	out, err := protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
-	if err != nil {
-		return err
-	}
-	answer := out.New().Interface()
+	answer := api.NewAnswer(m)
 	if !m.IsStreamingServer() {
 		return conn.Invoke(ctx, full, request, answer)
 	}

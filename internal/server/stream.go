@@ -246,11 +246,11 @@ func (r *reports) take(ending context.Context) error {
 // send puts a valid action into the lane, or the refusal of its number.
 func (r *reports) send(sequence uint64, action ledger.Action, digest ledger.Digest) error {
 	ctx := r.stream.Context()
-	if err := wire.CheckSequence(r.writer, sequence); err != nil {
+	request, err := request(ctx, r.writer, sequence, action, digest)
+	if err != nil {
 		return r.lane.Reject(ctx, sequence, err)
 	}
-	return r.lane.Send(ctx, ledger.Request{Writer: r.writer, Sequence: sequence, Digest: digest, Action: action,
-		Caller: passage(ctx).Caller()})
+	return r.lane.Send(ctx, request)
 }
 
 // charges reads the charges of one stream. A job sends the same few again and again, so it keeps those that it read

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -54,20 +53,17 @@ func (s *service) write(ctx context.Context, in lane, jobs bool, action conversi
 // unaryWrite is the handler of every method that answers with a WriteResponse. Its requests have a lane and an action.
 func (s *service) unaryWrite(m protoreflect.MethodDescriptor) func(any, context.Context, func(any) error,
 	grpc.UnaryServerInterceptor) (any, error) {
-	kind, err := protoregistry.GlobalTypes.FindMessageByName(m.Input().FullName())
-	if err != nil { // no method has a request that is not generated
-		panic(err)
-	}
+	empty := api.NewRequest(m).ProtoReflect()
 	jobs, path := api.Access(m).GetRole() == pb.Access_REPORTER, string(api.ActionField(m).Name())
 	info := &grpc.UnaryServerInfo{Server: s, FullMethod: api.Path(m)}
 	return func(_ any, ctx context.Context, receive func(any) error, chain grpc.UnaryServerInterceptor) (any, error) {
-		in := kind.New().Interface()
+		in := empty.New().Interface()
 		if err := receive(in); err != nil {
 			return nil, err
 		}
 		return chain(ctx, in, info, func(ctx context.Context, request any) (any, error) {
 			lane := request.(laned).GetLane()
-			if !jobs { // whoever may do this to one dataset's record may do it to all
+			if !jobs { // the gate asked for a right on everything, so another name needs no other right
 				if err := nameRecord(lane); err != nil {
 					return nil, err
 				}
@@ -138,14 +134,16 @@ func (s *service) decide(ctx context.Context, in lane, checkOnly bool, action co
 	if err != nil {
 		return keeper.Result{}, err
 	}
-	r, err := request(ctx, w, in.GetSequence(), v)
+	var approval *ledger.Approval
+	lapsed := ""
+	if a, ok := in.(*approving); ok {
+		approval, lapsed = &a.by, a.lapsed
+	}
+	r, err := request(ctx, w, in.GetSequence(), v, record.DigestOf(v, approval))
 	if err != nil {
 		return keeper.Result{}, err
 	}
-	r.CheckOnly = checkOnly
-	if a, ok := in.(*approving); ok {
-		r.Approval, r.Lapsed, r.Digest = &a.by, a.lapsed, record.DigestOf(v, &a.by)
-	}
+	r.CheckOnly, r.Approval, r.Lapsed = checkOnly, approval, lapsed
 	return s.keeper.Do(ctx, name, r)
 }
 
@@ -158,10 +156,12 @@ func (s *service) lane(ctx context.Context, field, name, writer string) (ledger.
 	return wire.ToWriter(principal(ctx), writer)
 }
 
-func request(ctx context.Context, w ledger.Writer, sequence uint64, action ledger.Action) (ledger.Request, error) {
+// request is what a caller asks of the keeper: an action with its digest, under a number of the writer's.
+func request(ctx context.Context, w ledger.Writer, sequence uint64, action ledger.Action,
+	digest ledger.Digest) (ledger.Request, error) {
 	if err := wire.CheckSequence(w, sequence); err != nil {
 		return ledger.Request{}, err
 	}
-	return ledger.Request{Writer: w, Sequence: sequence, Digest: record.Digest(action), Action: action,
+	return ledger.Request{Writer: w, Sequence: sequence, Digest: digest, Action: action,
 		Caller: passage(ctx).Caller()}, nil
 }

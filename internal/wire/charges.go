@@ -42,20 +42,9 @@ func newCharges(check func(mechanism.Event) error) *Charges {
 	return &Charges{check: check, known: map[string]mechanism.Event{}}
 }
 
-// Read reads an encoded ReportStreamRequest if it is a valid charge in the order
-// and without the rarities that protobuf allows: its result is then that of
-// proto.Unmarshal and ToCharge, and b may be used again. ok is false for every
-// other message; the caller decodes those in full to find out what they are.
-func (c *Charges) Read(b []byte) (sequence uint64, charge ledger.Charge, ok bool) {
-	sequence, body, ok := Sequenced(b)
-	if ok {
-		charge, ok = c.Charge(body)
-	}
-	return sequence, charge, ok
-}
-
 // Sequenced splits an encoded ReportStreamRequest with a charge into its number in the lane and the encoded Charge,
-// which lies in b. It does so in the cases that Read is for.
+// which lies in b, if its fields are in order and have none of the rarities that protobuf allows. ok is false for every
+// other message; the caller decodes those in full to find out what they are.
 func Sequenced(b []byte) (sequence uint64, charge []byte, ok bool) {
 	sequenced, rest, ok := field(b, 2) // ReportStreamRequest.charge
 	if !ok || len(rest) > 0 {
@@ -69,7 +58,8 @@ func Sequenced(b []byte) (sequence uint64, charge []byte, ok bool) {
 	return sequence, charge, ok && len(rest) == 0
 }
 
-// Charge reads an encoded Charge, as Read does.
+// Charge reads an encoded Charge if it is a valid one in the order and without the rarities that protobuf allows: its
+// result is then that of proto.Unmarshal and To, and body may be used again.
 func (c *Charges) Charge(body []byte) (charge ledger.Charge, ok bool) {
 	for event, rest, ok := field(body, 1); ok; event, rest, ok = field(body, 1) { // Charge.events
 		e, ok := c.event(event)

@@ -47,7 +47,7 @@ func TestChargesReadsWhatIsValid(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantSequence, want, valid := readInFull(b, adj)
-			gotSequence, got, ok := r.Read(b)
+			gotSequence, got, ok := readStreamed(r, b)
 			if ok != valid {
 				t.Fatalf("charge %d: read: %v; valid: %v", i, ok, valid)
 			}
@@ -59,6 +59,15 @@ func TestChargesReadsWhatIsValid(t *testing.T) {
 	})
 }
 
+// readStreamed reads an encoded ReportStreamRequest with a charge as a stream does.
+func readStreamed(r *Charges, b []byte) (sequence uint64, charge ledger.Charge, ok bool) {
+	sequence, body, ok := Sequenced(b)
+	if ok {
+		charge, ok = r.Charge(body)
+	}
+	return sequence, charge, ok
+}
+
 func TestChargesForgetsNothingItWasTold(t *testing.T) {
 	r := NewCharges(mechanism.AddOrRemoveOne)
 	for n := range uint32(3 * maxKnownEvents) { // more than are kept
@@ -68,7 +77,7 @@ func TestChargesForgetsNothingItWasTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, c, ok := r.Read(b); !ok || c.Events[0].Count != n+1 {
+		if _, c, ok := readStreamed(r, b); !ok || c.Events[0].Count != n+1 {
 			t.Fatalf("count %d: %v %+v", n+1, ok, c)
 		}
 	}
@@ -93,7 +102,7 @@ func FuzzCharges(f *testing.F) {
 		adj := mechanism.Adjacency(adjacency)
 		r := NewCharges(adj)
 		for range 2 {
-			sequence, got, ok := r.Read(b)
+			sequence, got, ok := readStreamed(r, b)
 			if !ok {
 				return
 			}

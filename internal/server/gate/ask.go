@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
@@ -43,11 +42,7 @@ type Question struct {
 
 // request makes a request of the method that says what the question says, and nothing else.
 func (q Question) request() any {
-	kind, err := protoregistry.GlobalTypes.FindMessageByName(api.Method(q.Method).Input().FullName())
-	if err != nil { // no method has a request that is not generated
-		panic(err)
-	}
-	m := kind.New()
+	m := api.NewRequest(api.Method(q.Method)).ProtoReflect()
 	for path, text := range map[string]string{"ledger": q.Ledger, "name": q.Ledger, "open.ledger": q.Ledger,
 		"lane.ledger": q.Ledger,
 		"set.ledgers": q.Ledger, "spec.name": q.Ledger, "spec.parent": q.Parent, "spec.dataset_id": q.Dataset,

@@ -179,14 +179,13 @@ func created(request any) subject {
 // reported reads the ledger of a ReportRequest that is not decoded yet. As in protobuf, the last of several values
 // counts. It is "" in bytes that are no message; those are refused later.
 func reported(encoded []byte) subject {
-	s := subject{kind: onLedger}
-	read := true
-	eachField(encoded, &read, func(number protowire.Number, kind protowire.Type, value []byte) {
+	s, whole := subject{kind: onLedger}, true
+	readable := eachField(encoded, func(number protowire.Number, kind protowire.Type, value []byte) {
 		if number != 1 || kind != protowire.BytesType { // lane
 			return
 		}
 		lane, _ := protowire.ConsumeBytes(value)
-		eachField(lane, &read, func(number protowire.Number, kind protowire.Type, value []byte) {
+		whole = eachField(lane, func(number protowire.Number, kind protowire.Type, value []byte) {
 			switch {
 			case number == 1 && kind == protowire.BytesType:
 				text, _ := protowire.ConsumeBytes(value)
@@ -195,30 +194,29 @@ func reported(encoded []byte) subject {
 				check, _ := protowire.ConsumeVarint(value)
 				s.checks = check != 0
 			}
-		})
+		}) && whole
 	})
-	if !read {
+	if !readable || !whole {
 		return subject{kind: onLedger}
 	}
 	return s
 }
 
-// eachField gives f the fields of a message, and clears read if the bytes are no message.
-func eachField(b []byte, read *bool, f func(protowire.Number, protowire.Type, []byte)) {
+// eachField gives f the fields of a message in their order. It ends with false where the bytes are no message.
+func eachField(b []byte, f func(protowire.Number, protowire.Type, []byte)) bool {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
-			*read = false
-			return
+			return false
 		}
 		m := protowire.ConsumeFieldValue(number, kind, b[n:])
 		if m < 0 {
-			*read = false
-			return
+			return false
 		}
 		f(number, kind, b[n:n+m])
 		b = b[n+m:]
 	}
+	return true
 }
 
 // himself is who is asked about. Groups that the request lists are not proven to be the caller's.
