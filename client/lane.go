@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"sync"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dpaccountant/accountant/internal/api"
@@ -123,11 +125,12 @@ func (c *Client) send(ctx context.Context, op string, l *lane, it *item, answer 
 		if connection != l.vouched || c.conn.GetState() != connectivity.Ready {
 			request = request.with(it.method, l.newest.last(l.ledger))
 		}
-		err := c.conn.Invoke(ctx, it.method, request, answer, asFrozen())
+		var to peer.Peer // has no address if there was no connection, and so nothing was sent
+		err := c.conn.Invoke(ctx, it.method, request, answer, asFrozen(), grpc.Peer(&to))
 		if err == nil {
 			l.vouched = connection
 		}
-		if err != nil && !wroteNothing(err) {
+		if err != nil && to.Addr != nil && !wroteNothing(err) {
 			it.maybe = true
 		}
 		return err

@@ -218,6 +218,8 @@ WROTE_NOTHING = frozenset({
     grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.RESOURCE_EXHAUSTED,
     grpc.StatusCode.ABORTED,
 })
+# How gRPC's core begins to say that it found nobody to send an attempt to.
+NO_CONNECTION = ("failed to connect to all addresses", "DNS resolution failed")
 # Those that also say that no earlier attempt with the same key wrote anything: the
 # lane looks for duplicates first. A refusal of the caller does not say so.
 _SETTLES = frozenset({
@@ -244,7 +246,12 @@ class Failure:
     @property
     def wrote_nothing(self) -> bool:
         # The daemon sends a time to come back where it has not let a call in.
-        return self.code in WROTE_NOTHING or self.after > 0
+        return self.code in WROTE_NOTHING or self.after > 0 or self.not_sent
+
+    @property
+    def not_sent(self) -> bool:
+        # The daemon never says this: gRPC's core does where it has no connection to send anything on.
+        return self.code is grpc.StatusCode.UNAVAILABLE and self.message.startswith(NO_CONNECTION)
 
     @property
     def too_large(self) -> bool:
