@@ -134,6 +134,24 @@ def test_two_jobs_from_one_checkpoint_are_both_charged(client: Client, shared: D
     assert (p.spent, p.reserved) == (120, 0)
 
 
+def test_a_refused_connection_wrote_nothing(daemon: Daemon, connect: Connect) -> None:
+    client = connect(daemon.address, deadline=2.0)
+    ledger = plan(client, 100)
+    client.report(ledger, STEP)
+    daemon.kill()
+    with pytest.raises(Unavailable):
+        client.get_ledger(ledger, deadline=0.5)  # by now the end of the connection is known
+    with pytest.raises(Unavailable) as refused:
+        client.report(ledger, STEP)
+    assert not refused.value.unknown and client.pending(ledger) == [], str(refused.value)
+    with pytest.raises(Unavailable) as refused:
+        client.report(ledger, STEP, request_id="k")
+    assert not refused.value.unknown, str(refused.value)
+    daemon.start()
+    client.report(ledger, STEP, deadline=20)
+    assert client.get_ledger(ledger).plan[0].spent == 2
+
+
 @pytest.mark.parametrize("options", [{}, {"strict": "each"}, {"chunk": 4}])
 def test_a_network_that_cuts(client: Client, proxy: Proxy, connect: Connect, options: dict[str, object]) -> None:
     ledger = plan(client, 10_000)
