@@ -36,7 +36,7 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousOfWriter uint64)
 }
 
 // approvalField is the field of an entry that says by whose proposal and approval it was done.
-const approvalField = 32
+const approvalField = 8
 
 // appendCharge appends an accountant.v1.Charge.
 func appendCharge(b []byte, c ledger.Charge) []byte {

@@ -21,9 +21,7 @@ const (
 	framePrincipal
 	frameWriter
 	frameSequence
-	_
 	frameNanos
-	_
 	framePreviousOfWriter
 )
 

@@ -1309,13 +1309,13 @@ type Entry struct {
 	//	*Entry_Together
 	Action isEntry_Action `protobuf_oneof:"action"`
 	// SHA-256 over the domain tag, the previous hash and the stored bytes; 32 bytes.
-	Hash []byte `protobuf:"bytes,8,opt,name=hash,proto3" json:"hash,omitempty"`
+	Hash []byte `protobuf:"bytes,6,opt,name=hash,proto3" json:"hash,omitempty"`
 	// The stored bytes, an accountant.record.v1.Entry; only where asked for.
-	Raw []byte `protobuf:"bytes,9,opt,name=raw,proto3" json:"raw,omitempty"`
+	Raw []byte `protobuf:"bytes,7,opt,name=raw,proto3" json:"raw,omitempty"`
 	// Which other ledgers took part; absent if the ledger was charged alone.
-	Set *SetPart `protobuf:"bytes,31,opt,name=set,proto3" json:"set,omitempty"`
+	Set *SetPart `protobuf:"bytes,8,opt,name=set,proto3" json:"set,omitempty"`
 	// By whose proposal and approval it was done; absent where one person did it.
-	Approval      *Approval `protobuf:"bytes,32,opt,name=approval,proto3" json:"approval,omitempty"`
+	Approval      *Approval `protobuf:"bytes,9,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1588,92 +1588,92 @@ type isEntry_Action interface {
 
 type Entry_Charge struct {
 	// Events were charged.
-	Charge *Charge `protobuf:"bytes,6,opt,name=charge,proto3,oneof"`
+	Charge *Charge `protobuf:"bytes,10,opt,name=charge,proto3,oneof"`
 }
 
 type Entry_Close struct {
 	// The ledger was closed.
-	Close *Close `protobuf:"bytes,7,opt,name=close,proto3,oneof"`
+	Close *Close `protobuf:"bytes,11,opt,name=close,proto3,oneof"`
 }
 
 type Entry_Reserve struct {
 	// Events were set aside.
-	Reserve *Reserve `protobuf:"bytes,10,opt,name=reserve,proto3,oneof"`
+	Reserve *Reserve `protobuf:"bytes,12,opt,name=reserve,proto3,oneof"`
 }
 
 type Entry_Commit struct {
 	// A part of a reservation was charged.
-	Commit *Commit `protobuf:"bytes,11,opt,name=commit,proto3,oneof"`
+	Commit *Commit `protobuf:"bytes,13,opt,name=commit,proto3,oneof"`
 }
 
 type Entry_Release struct {
 	// The rest of a reservation was given back.
-	Release *Release `protobuf:"bytes,12,opt,name=release,proto3,oneof"`
+	Release *Release `protobuf:"bytes,14,opt,name=release,proto3,oneof"`
 }
 
 type Entry_Expire struct {
 	// The rest of a reservation was charged, its time being over.
-	Expire *Expire `protobuf:"bytes,13,opt,name=expire,proto3,oneof"`
+	Expire *Expire `protobuf:"bytes,15,opt,name=expire,proto3,oneof"`
 }
 
 type Entry_Refund struct {
 	// What an entry had charged was given back.
-	Refund *Refund `protobuf:"bytes,14,opt,name=refund,proto3,oneof"`
+	Refund *Refund `protobuf:"bytes,16,opt,name=refund,proto3,oneof"`
 }
 
 type Entry_Raise struct {
 	// Budgets or the plan were made larger.
-	Raise *Raise `protobuf:"bytes,15,opt,name=raise,proto3,oneof"`
+	Raise *Raise `protobuf:"bytes,17,opt,name=raise,proto3,oneof"`
 }
 
 type Entry_Restored struct {
 	// The ledger was restored from a backup, or a failover lost entries of it.
-	Restored *Restored `protobuf:"bytes,16,opt,name=restored,proto3,oneof"`
+	Restored *Restored `protobuf:"bytes,18,opt,name=restored,proto3,oneof"`
 }
 
 type Entry_Reconcile struct {
 	// What was lost by that was charged, or the loss accepted.
-	Reconcile *Reconcile `protobuf:"bytes,17,opt,name=reconcile,proto3,oneof"`
+	Reconcile *Reconcile `protobuf:"bytes,19,opt,name=reconcile,proto3,oneof"`
 }
 
 type Entry_Free struct {
 	// The rest of somebody else's reservation was given back.
-	Free *Free `protobuf:"bytes,18,opt,name=free,proto3,oneof"`
+	Free *Free `protobuf:"bytes,20,opt,name=free,proto3,oneof"`
 }
 
 type Entry_Acknowledge struct {
 	// A warning was acknowledged.
-	Acknowledge *Acknowledge `protobuf:"bytes,19,opt,name=acknowledge,proto3,oneof"`
+	Acknowledge *Acknowledge `protobuf:"bytes,21,opt,name=acknowledge,proto3,oneof"`
 }
 
 type Entry_Propose struct {
 	// Something was proposed that another person has to approve.
-	Propose *Propose `protobuf:"bytes,24,opt,name=propose,proto3,oneof"`
+	Propose *Propose `protobuf:"bytes,22,opt,name=propose,proto3,oneof"`
 }
 
 type Entry_Withdraw struct {
 	// A proposal was taken back.
-	Withdraw *Withdraw `protobuf:"bytes,25,opt,name=withdraw,proto3,oneof"`
+	Withdraw *Withdraw `protobuf:"bytes,23,opt,name=withdraw,proto3,oneof"`
 }
 
 type Entry_AccessPolicy struct {
 	// An access policy came into force.
-	AccessPolicy *AccessPolicy `protobuf:"bytes,26,opt,name=access_policy,json=accessPolicy,proto3,oneof"`
+	AccessPolicy *AccessPolicy `protobuf:"bytes,24,opt,name=access_policy,json=accessPolicy,proto3,oneof"`
 }
 
 type Entry_Adopt struct {
 	// A dataset was registered, and has taken in ledgers that were there before.
-	Adopt *Adopt `protobuf:"bytes,28,opt,name=adopt,proto3,oneof"`
+	Adopt *Adopt `protobuf:"bytes,25,opt,name=adopt,proto3,oneof"`
 }
 
 type Entry_AmendDataset struct {
 	// A dataset's record was changed.
-	AmendDataset *AmendDataset `protobuf:"bytes,29,opt,name=amend_dataset,json=amendDataset,proto3,oneof"`
+	AmendDataset *AmendDataset `protobuf:"bytes,26,opt,name=amend_dataset,json=amendDataset,proto3,oneof"`
 }
 
 type Entry_Together struct {
 	// Several ledgers were charged together; only in the daemon's own journals.
-	Together *Together `protobuf:"bytes,30,opt,name=together,proto3,oneof"`
+	Together *Together `protobuf:"bytes,27,opt,name=together,proto3,oneof"`
 }
 
 func (*Entry_Charge) isEntry_Action() {}
@@ -4140,29 +4140,29 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12\x1c\n" +
 	"\tprincipal\x18\x04 \x01(\tR\tprincipal\x12.\n" +
 	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12/\n" +
-	"\x06charge\x18\x06 \x01(\v2\x15.accountant.v1.ChargeH\x00R\x06charge\x12,\n" +
-	"\x05close\x18\a \x01(\v2\x14.accountant.v1.CloseH\x00R\x05close\x122\n" +
-	"\areserve\x18\n" +
-	" \x01(\v2\x16.accountant.v1.ReserveH\x00R\areserve\x12/\n" +
-	"\x06commit\x18\v \x01(\v2\x15.accountant.v1.CommitH\x00R\x06commit\x122\n" +
-	"\arelease\x18\f \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
-	"\x06expire\x18\r \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12/\n" +
-	"\x06refund\x18\x0e \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x12,\n" +
-	"\x05raise\x18\x0f \x01(\v2\x14.accountant.v1.RaiseH\x00R\x05raise\x125\n" +
-	"\brestored\x18\x10 \x01(\v2\x17.accountant.v1.RestoredH\x00R\brestored\x128\n" +
-	"\treconcile\x18\x11 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12)\n" +
-	"\x04free\x18\x12 \x01(\v2\x13.accountant.v1.FreeH\x00R\x04free\x12>\n" +
-	"\vacknowledge\x18\x13 \x01(\v2\x1a.accountant.v1.AcknowledgeH\x00R\vacknowledge\x122\n" +
-	"\apropose\x18\x18 \x01(\v2\x16.accountant.v1.ProposeH\x00R\apropose\x125\n" +
-	"\bwithdraw\x18\x19 \x01(\v2\x17.accountant.v1.WithdrawH\x00R\bwithdraw\x12B\n" +
-	"\raccess_policy\x18\x1a \x01(\v2\x1b.accountant.v1.AccessPolicyH\x00R\faccessPolicy\x12,\n" +
-	"\x05adopt\x18\x1c \x01(\v2\x14.accountant.v1.AdoptH\x00R\x05adopt\x12B\n" +
-	"\ramend_dataset\x18\x1d \x01(\v2\x1b.accountant.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
-	"\btogether\x18\x1e \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12\x12\n" +
-	"\x04hash\x18\b \x01(\fR\x04hash\x12\x10\n" +
-	"\x03raw\x18\t \x01(\fR\x03raw\x12(\n" +
-	"\x03set\x18\x1f \x01(\v2\x16.accountant.v1.SetPartR\x03set\x123\n" +
-	"\bapproval\x18  \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
+	"\x06charge\x18\n" +
+	" \x01(\v2\x15.accountant.v1.ChargeH\x00R\x06charge\x12,\n" +
+	"\x05close\x18\v \x01(\v2\x14.accountant.v1.CloseH\x00R\x05close\x122\n" +
+	"\areserve\x18\f \x01(\v2\x16.accountant.v1.ReserveH\x00R\areserve\x12/\n" +
+	"\x06commit\x18\r \x01(\v2\x15.accountant.v1.CommitH\x00R\x06commit\x122\n" +
+	"\arelease\x18\x0e \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
+	"\x06expire\x18\x0f \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12/\n" +
+	"\x06refund\x18\x10 \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x12,\n" +
+	"\x05raise\x18\x11 \x01(\v2\x14.accountant.v1.RaiseH\x00R\x05raise\x125\n" +
+	"\brestored\x18\x12 \x01(\v2\x17.accountant.v1.RestoredH\x00R\brestored\x128\n" +
+	"\treconcile\x18\x13 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12)\n" +
+	"\x04free\x18\x14 \x01(\v2\x13.accountant.v1.FreeH\x00R\x04free\x12>\n" +
+	"\vacknowledge\x18\x15 \x01(\v2\x1a.accountant.v1.AcknowledgeH\x00R\vacknowledge\x122\n" +
+	"\apropose\x18\x16 \x01(\v2\x16.accountant.v1.ProposeH\x00R\apropose\x125\n" +
+	"\bwithdraw\x18\x17 \x01(\v2\x17.accountant.v1.WithdrawH\x00R\bwithdraw\x12B\n" +
+	"\raccess_policy\x18\x18 \x01(\v2\x1b.accountant.v1.AccessPolicyH\x00R\faccessPolicy\x12,\n" +
+	"\x05adopt\x18\x19 \x01(\v2\x14.accountant.v1.AdoptH\x00R\x05adopt\x12B\n" +
+	"\ramend_dataset\x18\x1a \x01(\v2\x1b.accountant.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
+	"\btogether\x18\x1b \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12\x12\n" +
+	"\x04hash\x18\x06 \x01(\fR\x04hash\x12\x10\n" +
+	"\x03raw\x18\a \x01(\fR\x03raw\x12(\n" +
+	"\x03set\x18\b \x01(\v2\x16.accountant.v1.SetPartR\x03set\x123\n" +
+	"\bapproval\x18\t \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
 	"\x06action\"\xc0\x02\n" +
 	"\aSetPart\x12\x18\n" +
 	"\ajournal\x18\x01 \x01(\tR\ajournal\x12\x1a\n" +

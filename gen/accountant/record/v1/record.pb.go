@@ -246,9 +246,9 @@ type Entry struct {
 	// Its number in that lane; from 1.
 	Sequence uint64 `protobuf:"varint,4,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// When the daemon took it, in nanoseconds since 1970-01-01 UTC.
-	TimeUnixNanos int64 `protobuf:"varint,6,opt,name=time_unix_nanos,json=timeUnixNanos,proto3" json:"time_unix_nanos,omitempty"`
+	TimeUnixNanos int64 `protobuf:"varint,5,opt,name=time_unix_nanos,json=timeUnixNanos,proto3" json:"time_unix_nanos,omitempty"`
 	// The position of the writer's previous entry in this ledger; 0 for the first.
-	PreviousOfWriter uint64 `protobuf:"varint,8,opt,name=previous_of_writer,json=previousOfWriter,proto3" json:"previous_of_writer,omitempty"`
+	PreviousOfWriter uint64 `protobuf:"varint,6,opt,name=previous_of_writer,json=previousOfWriter,proto3" json:"previous_of_writer,omitempty"`
 	// What it did.
 	//
 	// Types that are valid to be assigned to Action:
@@ -273,9 +273,9 @@ type Entry struct {
 	//	*Entry_Together
 	Action isEntry_Action `protobuf_oneof:"action"`
 	// Which other ledgers took part; absent if the ledger was charged alone.
-	Set *SetPart `protobuf:"bytes,31,opt,name=set,proto3" json:"set,omitempty"`
+	Set *SetPart `protobuf:"bytes,7,opt,name=set,proto3" json:"set,omitempty"`
 	// By whose proposal and approval it was done; absent where one person did it.
-	Approval      *v1.Approval `protobuf:"bytes,32,opt,name=approval,proto3" json:"approval,omitempty"`
+	Approval      *v1.Approval `protobuf:"bytes,8,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -601,32 +601,32 @@ type Entry_Acknowledge struct {
 
 type Entry_Propose struct {
 	// Something was proposed that another person has to approve.
-	Propose *v1.Propose `protobuf:"bytes,24,opt,name=propose,proto3,oneof"`
+	Propose *v1.Propose `protobuf:"bytes,21,opt,name=propose,proto3,oneof"`
 }
 
 type Entry_Withdraw struct {
 	// A proposal was taken back.
-	Withdraw *v1.Withdraw `protobuf:"bytes,25,opt,name=withdraw,proto3,oneof"`
+	Withdraw *v1.Withdraw `protobuf:"bytes,22,opt,name=withdraw,proto3,oneof"`
 }
 
 type Entry_AccessPolicy struct {
 	// An access policy came into force.
-	AccessPolicy *v1.AccessPolicy `protobuf:"bytes,26,opt,name=access_policy,json=accessPolicy,proto3,oneof"`
+	AccessPolicy *v1.AccessPolicy `protobuf:"bytes,23,opt,name=access_policy,json=accessPolicy,proto3,oneof"`
 }
 
 type Entry_Adopt struct {
 	// Ledgers came into a dataset's budget.
-	Adopt *v1.Adopt `protobuf:"bytes,28,opt,name=adopt,proto3,oneof"`
+	Adopt *v1.Adopt `protobuf:"bytes,24,opt,name=adopt,proto3,oneof"`
 }
 
 type Entry_AmendDataset struct {
 	// A dataset's record was changed.
-	AmendDataset *v1.AmendDataset `protobuf:"bytes,29,opt,name=amend_dataset,json=amendDataset,proto3,oneof"`
+	AmendDataset *v1.AmendDataset `protobuf:"bytes,25,opt,name=amend_dataset,json=amendDataset,proto3,oneof"`
 }
 
 type Entry_Together struct {
 	// Several ledgers were charged together; only in journals.
-	Together *v1.Together `protobuf:"bytes,30,opt,name=together,proto3,oneof"`
+	Together *v1.Together `protobuf:"bytes,26,opt,name=together,proto3,oneof"`
 }
 
 func (*Entry_Charge) isEntry_Action() {}
@@ -871,15 +871,14 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\tbudget_of\x18\a \x01(\tR\bbudgetOf\x12\"\n" +
 	"\findependence\x18\b \x01(\tR\findependence\x12\x1d\n" +
 	"\n" +
-	"to_confirm\x18\t \x01(\bR\ttoConfirm\"\x9f\n" +
-	"\n" +
+	"to_confirm\x18\t \x01(\bR\ttoConfirm\"\xf7\t\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x16\n" +
 	"\x06writer\x18\x03 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12&\n" +
-	"\x0ftime_unix_nanos\x18\x06 \x01(\x03R\rtimeUnixNanos\x12,\n" +
-	"\x12previous_of_writer\x18\b \x01(\x04R\x10previousOfWriter\x12/\n" +
+	"\x0ftime_unix_nanos\x18\x05 \x01(\x03R\rtimeUnixNanos\x12,\n" +
+	"\x12previous_of_writer\x18\x06 \x01(\x04R\x10previousOfWriter\x12/\n" +
 	"\x06charge\x18\t \x01(\v2\x15.accountant.v1.ChargeH\x00R\x06charge\x12,\n" +
 	"\x05close\x18\n" +
 	" \x01(\v2\x14.accountant.v1.CloseH\x00R\x05close\x122\n" +
@@ -893,15 +892,15 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\treconcile\x18\x12 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12)\n" +
 	"\x04free\x18\x13 \x01(\v2\x13.accountant.v1.FreeH\x00R\x04free\x12>\n" +
 	"\vacknowledge\x18\x14 \x01(\v2\x1a.accountant.v1.AcknowledgeH\x00R\vacknowledge\x122\n" +
-	"\apropose\x18\x18 \x01(\v2\x16.accountant.v1.ProposeH\x00R\apropose\x125\n" +
-	"\bwithdraw\x18\x19 \x01(\v2\x17.accountant.v1.WithdrawH\x00R\bwithdraw\x12B\n" +
-	"\raccess_policy\x18\x1a \x01(\v2\x1b.accountant.v1.AccessPolicyH\x00R\faccessPolicy\x12,\n" +
-	"\x05adopt\x18\x1c \x01(\v2\x14.accountant.v1.AdoptH\x00R\x05adopt\x12B\n" +
-	"\ramend_dataset\x18\x1d \x01(\v2\x1b.accountant.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
-	"\btogether\x18\x1e \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12/\n" +
-	"\x03set\x18\x1f \x01(\v2\x1d.accountant.record.v1.SetPartR\x03set\x123\n" +
-	"\bapproval\x18  \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
-	"\x06actionJ\x04\b\x05\x10\x06J\x04\b\a\x10\bR\x06digestR\x12previous_in_ledger\"\xce\x01\n" +
+	"\apropose\x18\x15 \x01(\v2\x16.accountant.v1.ProposeH\x00R\apropose\x125\n" +
+	"\bwithdraw\x18\x16 \x01(\v2\x17.accountant.v1.WithdrawH\x00R\bwithdraw\x12B\n" +
+	"\raccess_policy\x18\x17 \x01(\v2\x1b.accountant.v1.AccessPolicyH\x00R\faccessPolicy\x12,\n" +
+	"\x05adopt\x18\x18 \x01(\v2\x14.accountant.v1.AdoptH\x00R\x05adopt\x12B\n" +
+	"\ramend_dataset\x18\x19 \x01(\v2\x1b.accountant.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
+	"\btogether\x18\x1a \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12/\n" +
+	"\x03set\x18\a \x01(\v2\x1d.accountant.record.v1.SetPartR\x03set\x123\n" +
+	"\bapproval\x18\b \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
+	"\x06action\"\xce\x01\n" +
 	"\aSetPart\x12\x18\n" +
 	"\ajournal\x18\x01 \x01(\rR\ajournal\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x18\n" +
