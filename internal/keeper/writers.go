@@ -8,11 +8,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// requestPrefix begins the name of a lane that has one request under the user's own key.
-const requestPrefix = "request/"
-
 func reused(r ledger.Request) error {
-	if id, ok := strings.CutPrefix(r.Writer.Name, requestPrefix); ok { // the key of one charge: it has no next number
+	if id, ok := strings.CutPrefix(r.Writer.Name, ledger.RequestPrefix); ok { // the key of one charge: it has no next number
 		return fmt.Errorf("%w: request ID: %s; allowed: the first content again, or a new request ID",
 			ledger.ErrReused, id)
 	}
@@ -67,7 +64,7 @@ func (q *queue) begin(e ledger.Entry) {
 
 func takenBy(first ledger.Entry, r ledger.Request) error {
 	what, name := "writer", r.Writer.Name
-	if id, ok := strings.CutPrefix(name, requestPrefix); ok {
+	if id, ok := strings.CutPrefix(name, ledger.RequestPrefix); ok {
 		what, name = "request ID", id
 	}
 	return fmt.Errorf("%w: %s: %s; it was written as entry %d by %s, and you are %s over this connection; nothing "+

@@ -5,6 +5,7 @@
 package ledger
 
 import (
+	"strings"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
@@ -20,6 +21,12 @@ type Digest [32]byte
 // Writer names a lane of a ledger: one sender of numbered requests. Name is a
 // UUID, or "request/X" for a single charge under the user's key X.
 type Writer struct{ Principal, Name string }
+
+// RequestPrefix begins the name of a writer that writes one entry, under a key that its user chose.
+const RequestPrefix = "request/"
+
+// Single reports whether the writer writes one entry only.
+func (w Writer) Single() bool { return strings.HasPrefix(w.Name, RequestPrefix) }
 
 // Daemon is the principal of what the daemon itself writes. No user's is spelled
 // like it: theirs have a scheme and a colon.

@@ -13,6 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
@@ -46,8 +47,32 @@ func fillAt(t *testing.T, path string) {
 		if err := tryAppend(s, sum, 600); err != nil {
 			t.Fatal(err)
 		}
+		requests(t, s, name)
 	}
 	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// requested is how many request IDs each ledger of fill has: more than one block of them.
+const requested = 160
+
+// requests appends entries of request IDs to a ledger.
+func requests(t *testing.T, s ledger.Store, name string) {
+	t.Helper()
+	snapshot, tail, err := s.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}}
+	for i := range requested {
+		r := ledger.Request{Writer: audittest.Writer(1000 + i), Sequence: 1, Digest: record.Digest(v), Action: v}
+		if d := b.Decide(r, ledger.Lane{}, snapshot.Genesis.Time); d.Outcome != ledger.Accepted {
+			t.Fatal(d.Err)
+		}
+	}
+	if _, err := s.Append([]ledger.Proposal{b.Proposal()}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -156,6 +181,20 @@ func readAll(s *Store) (string, error) {
 			for _, r := range page {
 				fmt.Fprintln(&out, r.Entry, r.Hash)
 			}
+		}
+		for i := range requested / 4 {
+			last, _, err := s.Writer(name, audittest.Writer(9000+i)) // one that has not written
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintln(&out, last)
+		}
+		for i := 0; i < requested; i += requested / 4 {
+			r, err := s.RecordOf(name, audittest.Writer(1000+i), 1)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintln(&out, r.Entry.Position)
 		}
 		for i := range 2 {
 			last, position, err := s.Writer(name, lane1(i))

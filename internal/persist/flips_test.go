@@ -63,6 +63,7 @@ func flippedStore(t *testing.T) (content []byte, all []sent) {
 	create("many")
 	for i := range 80 {
 		charge(newCharge("many", audittest.Writer(1000+i), 1, i), true)
+		charge(newCharge("many", audittest.Writer(100+i), 1, i), true)
 		name := fmt.Sprintf("team/one-%03d/of-many-ledgers", i)
 		create(name)
 		charge(newCharge(name, audittest.Writer(1000+i), 1, i), true)
@@ -102,7 +103,7 @@ func TestFlippedBits(t *testing.T) {
 	content, all := flippedStore(t)
 	by := kinds(aims(t, content))
 	names := slices.Sorted(maps.Keys(by))
-	for _, want := range []string{"tail/branch", "packs/branch", "writers/branch", "ledgers/branch", "heads/branch",
+	for _, want := range []string{"tail/branch", "packs/branch", "writers/branch", "singles/branch", "ledgers/branch", "heads/branch",
 		"meta/inline", "freelist/ids", "root/leaf"} {
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, want) }) {
 			t.Fatalf("no %s in %v", want, names)

@@ -6,7 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
 )
 
@@ -54,6 +57,20 @@ func BenchmarkKeyed(b *testing.B) {
 			}
 			b.StopTimer()
 			b.ReportMetric((cpu()-c0)/float64(n), "cpu-µs/entry")
+			live, singles := 0, 0
+			if err := s.db.View(func(tx *bolt.Tx) error {
+				return tx.ForEach(func(name []byte, bucket *bolt.Bucket) error {
+					in := bucket.Stats().LeafInuse
+					if live += in; string(name) == rows.SinglesBucket.String() {
+						singles = in
+					}
+					return nil
+				})
+			}); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(live)/float64(n), "B/entry")
+			b.ReportMetric(float64(singles)/float64(n), "B/key")
 			stats := s.db.Stats()
 			b.ReportMetric(float64(stats.TxStats.GetWrite())/float64(n), "pages/entry")
 		})

@@ -126,6 +126,10 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 		if err != nil {
 			return err
 		}
+		if w.Single() {
+			out, err = v.Singles(h).Namesakes(w)
+			return err
+		}
 		prefix, last := rows.NumberKey(h.Number), ""
 		for next := prefix; ; {
 			key, _, err := v.From(rows.WritersBucket, next)

@@ -46,7 +46,7 @@ func TestOverflowDamagedWhileServing(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"root/leaf/header", "tail/branch/header", "tail/leaf/header", "heads/leaf/header",
-		"writers/branch/header", "ledgers/branch/header", "freelist/header"} {
+		"writers/branch/header", "singles/branch/header", "ledgers/branch/header", "freelist/header"} {
 		if found[kind] == 0 {
 			t.Errorf("%s: none found: %v", kind, found)
 		}
@@ -69,7 +69,11 @@ func overflowOutcome(t *testing.T, content []byte, all []sent, header, bit int, 
 	k := keeper.New(keeper.Config{Store: s, Digest: record.Digest})
 	defer k.Close(t.Context())
 	for i := range 20 {
-		c := newCharge(all[random.IntN(len(all))].ledger, audittest.Writer(5000+random.IntN(1<<20)), 1, i)
+		w := 200 + random.IntN(800)
+		if i%2 == 1 {
+			w = 5000 + random.IntN(1<<20) // a request ID
+		}
+		c := newCharge(all[random.IntN(len(all))].ledger, audittest.Writer(w), 1, i)
 		_, err := k.Do(t.Context(), c.ledger, c.request)
 		if err == nil && i%5 == 0 {
 			_, _, err = s.Create(

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -14,7 +15,7 @@ import (
 
 // checkBeforeOpen checks what bbolt relies on when it opens a file to write, and when it
 // rewrites a page: the list of free pages, and that no page in use is in it; every branch
-// page, and that no page is led to twice; and the leaves, apart from two large buckets,
+// page, and that no page is led to twice; and the leaves, apart from three large buckets,
 // whose leaves are checked whenever they are rewritten (Proven).
 func checkBeforeOpen(path string, timeout time.Duration) error {
 	info, err := os.Stat(path)
@@ -26,7 +27,8 @@ func checkBeforeOpen(path string, timeout time.Duration) error {
 	}
 	err = rows.OpenToRead(path, timeout, func(tx *bolt.Tx, file io.ReaderAt) error {
 		return rows.CheckPages(tx, file, pages.Check{Skip: func(name []byte) bool {
-			return string(name) == rows.PacksBucket.String() || string(name) == rows.WritersBucket.String()
+			return slices.Contains([]string{rows.PacksBucket.String(), rows.WritersBucket.String(), rows.SinglesBucket.String()},
+				string(name))
 		}})
 	})
 	if errors.Is(err, rows.ErrNoPages) {

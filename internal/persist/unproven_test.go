@@ -127,8 +127,8 @@ func TestReadsThroughFreePages(t *testing.T) {
 	}
 	s := open(content)
 	k := keeper.New(keeper.Config{Store: s, Digest: record.Digest})
-	c := newCharge("many", audittest.Writer(1040), 1, 1)
-	c.request.Writer.Name += "-newest" // among writers that were there before
+	c := newCharge("many", audittest.Writer(140), 1, 1)
+	c.request.Writer.Name = strings.TrimSuffix(c.request.Writer.Name, "1") + "a" // among writers that were there before
 	if _, err := k.Do(t.Context(), c.ledger, c.request); err != nil {
 		t.Fatal(err)
 	}

@@ -23,10 +23,11 @@ type writing struct {
 	tail      int64 // bytes of the values put into the tail
 	entries   int
 
-	staged []row // of the operation at hand
-	ledger reading
-	change *book.Change
-	arena  *arena
+	staged  []row         // of the operation at hand
+	singles []rows.Single // its request IDs
+	ledger  reading
+	change  *book.Change
+	arena   *arena
 }
 
 type row struct {
@@ -294,14 +295,24 @@ func (w *writing) stageChange(c *book.Change) {
 // its first entry still says where it stands, as it does for each request ID.
 func (w *writing) stageLanes(before rows.Head, c *book.Change) error {
 	kept := before.Sequence <= 1 || len(c.Lanes) == 0 // the row is right, or the head goes on holding the lane
+	singles := w.singles[:0]
 	for _, l := range c.Lanes {
-		if l.Fresh || l.First != c.Head.Writer {
+		if l.Writer.Single() {
+			singles = append(singles, rows.Single{Hash: rows.HashOf(l.Writer), Position: l.Position})
+		} else if l.Fresh || l.First != c.Head.Writer {
 			w.stageLane(before, l.Writer, l.Lane)
 		}
 		kept = kept || l.First == before.Writer
 	}
-	if kept {
-		return nil
+	w.singles = singles
+	blocks, err := rows.AddSingles(singles, func(hash uint64) (rows.SinglesBlock, error) {
+		return w.SinglesBlock(before.Number, hash)
+	})
+	for _, k := range blocks {
+		w.staged = append(w.staged, row{rows.SinglesBucket, rows.BlockKey(before.Number, k.Upto), k.Seal(before.Number)})
+	}
+	if err != nil || kept {
+		return err
 	}
 	// The lane's name is in its newest entry, the ledger's newest too.
 	newest, err := w.Log(before).Newest(before)

@@ -8,8 +8,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-const requestPrefix = "request/"
-
 // ToWriter makes a writer of its principal and its name: a UUID as canonical
 // lower-case text, not the nil UUID, or "request/X" where X is 1 to 128 bytes of
 // [A-Za-z0-9._-].
@@ -33,7 +31,7 @@ func checkWriter(w ledger.Writer) error {
 }
 
 func isRequestKey(name string) bool {
-	key, ok := strings.CutPrefix(name, requestPrefix)
+	key, ok := strings.CutPrefix(name, ledger.RequestPrefix)
 	if !ok || key == "" || len(key) > maxRequestKey {
 		return false
 	}
@@ -78,9 +76,8 @@ func IsGivenPrincipal(s string) bool {
 // CheckSequence refuses 0, and all but 1 in the lane of a "request/X": that is
 // the key of one charge.
 func CheckSequence(w ledger.Writer, sequence uint64) error {
-	single := strings.HasPrefix(w.Name, requestPrefix)
 	switch {
-	case single && sequence != 1:
+	case w.Single() && sequence != 1:
 		return Invalid("sequence", fmt.Sprint(sequence), `1 with the writer "request/X"`)
 	case sequence == 0:
 		return Invalid("sequence", "missing or 0", "a whole number ≥ 1")

@@ -18,18 +18,20 @@ type booked struct {
 	genesis []byte // stored bytes; nil unless the ledger is made by this transaction
 	head    rows.Head
 	lanes   map[ledger.Writer]rows.Lane
+	blocks  rows.SinglesBlocks
 	counts  map[int]uint64
 	open    map[uint64]ledger.Reservation
 
 	changed bool // and what of it:
 	wrote   map[ledger.Writer]bool
+	singles []rows.Single
 	counted map[int]bool
 	held    map[uint64][]byte // reservations as they are stored; nil for those that are not open any more
 }
 
 func newBooked(name string, h rows.Head) *booked {
 	return &booked{name: name, head: h, lanes: map[ledger.Writer]rows.Lane{}, counts: map[int]uint64{},
-		open: map[uint64]ledger.Reservation{}, wrote: map[ledger.Writer]bool{}, counted: map[int]bool{},
+		blocks: rows.SinglesBlocks{Number: h.Number}, open: map[uint64]ledger.Reservation{}, wrote: map[ledger.Writer]bool{}, counted: map[int]bool{},
 		held: map[uint64][]byte{}}
 }
 
@@ -58,7 +60,12 @@ func (b *booked) propose(p *ledger.Proposal, keys *keys) (*book.Change, error) {
 func (b *booked) apply(c *book.Change) {
 	b.head, b.changed = c.Head, true
 	for _, l := range c.Lanes {
-		b.lanes[l.Writer], b.wrote[l.Writer] = l.Lane, true
+		b.lanes[l.Writer] = l.Lane
+		if l.Writer.Single() {
+			b.singles = append(b.singles, rows.Single{Hash: rows.HashOf(l.Writer), Position: l.Position})
+		} else {
+			b.wrote[l.Writer] = true
+		}
 	}
 	for _, n := range c.Counts {
 		b.counts[n.Index], b.counted[n.Index] = n.Total, true

@@ -118,7 +118,10 @@ func (a *attempt) run() (int, error) {
 	}
 	a.commit.Bytes = a.writes.bytes
 	for _, b := range a.books {
-		a.writes.book(b)
+		if err := a.writes.book(b); err != nil {
+			rollback(c)
+			return 0, err
+		}
 	}
 	if err := a.finish(ctx, c); err != nil {
 		return 0, err

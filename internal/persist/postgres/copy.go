@@ -155,6 +155,7 @@ var tables = []table{
 	{rows.HeadsBucket, "heads", []string{"number"}},
 	{rows.MechanismsBucket, "mechanisms", []string{"number", "index"}},
 	{rows.CountsBucket, "counts", []string{"number", "index"}},
+	{rows.SinglesBucket, "singles", []string{"number", "upto"}},
 	{rows.SequencesBucket, "sequences", []string{"number", "first", "block"}},
 	{rows.ReservationsBucket, "reservations", []string{"number", "position"}},
 	{rows.AmendmentsBucket, "amendments", []string{"number", "position"}},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
 )
@@ -21,6 +22,7 @@ func TestDamage(t *testing.T) {
 		"no entries":  "DELETE FROM packs WHERE number = $1 AND last = 12",
 		"first entry": "DELETE FROM packs WHERE number = $1 AND last = 1",
 		"lane":        "UPDATE lanes SET " + flip + " WHERE number = $1",
+		"request ID":  "UPDATE singles SET " + flip + " WHERE number = $1",
 		"mechanism":   "UPDATE mechanisms SET " + flip + " WHERE number = $1",
 		"no mechanism": "DELETE FROM mechanisms WHERE number = $1 AND index = " +
 			"(SELECT max(index) FROM mechanisms WHERE number = $1)",
@@ -44,6 +46,9 @@ func TestDamage(t *testing.T) {
 					}
 				}
 			}
+			if _, err := s.Append([]ledger.Proposal{proposal(t, s, "l", audittest.Writer(1000))}); err != nil {
+				t.Fatal(err)
+			}
 			number := s.known.names["l"]
 			execute(t, c.URL, sql, number)
 			found := 0
@@ -59,6 +64,8 @@ func TestDamage(t *testing.T) {
 			_, err = s.Records("l", 1, 100)
 			note(err)
 			note(storetest.Charge(s, "l", 0))
+			_, err = s.RecordOf("l", audittest.Writer(1000), 1)
+			note(err)
 			if found == 0 {
 				t.Error("nobody noticed")
 			}

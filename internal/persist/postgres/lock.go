@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -134,6 +135,9 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 	if !a.fenced {
 		return fmt.Errorf("%w: this daemon's row of marks is gone", ledger.ErrDamaged)
 	}
+	if err := a.readSingles(ctx, c, n); err != nil {
+		return err
+	}
 	for name, number := range a.names {
 		if a.books[name] == nil {
 			a.known.forget(name) // the number is of a state of the database that was lost
@@ -145,9 +149,35 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
+// readSingles finds which request IDs have written. Few calls are made for one that has: those, too, that another
+// daemon answers at the same time. So only then the entries are read.
+func (a *attempt) readSingles(ctx context.Context, c *pgx.Conn, n needs) error {
+	for name, writers := range n.lanes {
+		b := a.books[name]
+		if b == nil || b.damage != nil {
+			continue
+		}
+		v := &view{ctx: ctx, conn: c, begun: true}
+		singles := rows.Singles{Log: v.log(found{Head: b.head}), Block: b.blocks.Block}
+		for w := range writers {
+			if !w.Single() {
+				continue
+			}
+			l, err := singles.Lane(w)
+			if err != nil && !errors.Is(err, ledger.ErrDamaged) {
+				return err
+			}
+			if b.damage = cmp.Or(b.damage, err); l.First != 0 {
+				b.lanes[w] = l
+			}
+		}
+	}
+	return nil
+}
+
 // readRows reads the lanes, totals and reservations that proposals change.
 func (a *attempt) readRows(n needs, books map[uint64]*booked) (queries []query) {
-	var numbers []int64
+	var numbers, numbersOfSingles, hashes []int64
 	var names, principals [][]byte
 	for name, writers := range n.lanes {
 		number, ok := a.names[name]
@@ -155,6 +185,10 @@ func (a *attempt) readRows(n needs, books map[uint64]*booked) (queries []query) 
 			continue
 		}
 		for w := range writers {
+			if w.Single() {
+				numbersOfSingles, hashes = append(numbersOfSingles, int64(number)), append(hashes, int64(rows.HashOf(w)))
+				continue
+			}
 			numbers = append(numbers, int64(number))
 			names, principals = append(names, []byte(w.Name)), append(principals, []byte(w.Principal))
 		}
@@ -170,6 +204,15 @@ func (a *attempt) readRows(n needs, books map[uint64]*booked) (queries []query) 
 			l, err := parse(rows.WritersBucket, rows.AppendWriter(nil, uint64(number), w), value, rows.ParseLane)
 			if b := books[uint64(number)]; b != nil {
 				b.lanes[w], b.damage = l, cmp.Or(b.damage, err)
+			}
+			return nil
+		}})
+	}
+	if len(hashes) > 0 {
+		queries = append(queries, query{readSingles, []any{numbersOfSingles, hashes}, func(r pgx.Rows) error {
+			number, k, err := scanSingles(r)
+			if b := books[number]; b != nil {
+				b.blocks.List, b.damage = append(b.blocks.List, k), cmp.Or(b.damage, err)
 			}
 			return nil
 		}})

@@ -11,6 +11,9 @@ import (
 
 // lane reads where a writer's lane stands; zero if it has written nothing.
 func (v *view) lane(f found, w ledger.Writer) (l rows.Lane, err error) {
+	if w.Single() {
+		return v.singles(f).Lane(w)
+	}
 	const readLane = "SELECT value FROM lanes WHERE number = $1 AND name = $2 AND principal = $3"
 	err = v.query(query{readLane, []any{int64(f.Number), []byte(w.Name), []byte(w.Principal)}, func(r pgx.Rows) error {
 		var value []byte
@@ -21,6 +24,45 @@ func (v *view) lane(f found, w ledger.Writer) (l rows.Lane, err error) {
 		return err
 	}})
 	return l, err
+}
+
+// singles reads entries of request IDs.
+func (v *view) singles(f found) rows.Singles {
+	return rows.Singles{Log: v.log(f), Block: func(hash uint64) (rows.SinglesBlock, error) {
+		blocks := rows.SinglesBlocks{Number: f.Number}
+		err := v.query(query{readSingles, []any{[]int64{int64(f.Number)}, []int64{int64(hash)}},
+			func(r pgx.Rows) error {
+				_, k, err := scanSingles(r)
+				blocks.List = append(blocks.List, k)
+				return err
+			}})
+		if err != nil {
+			return rows.SinglesBlock{}, err
+		}
+		return blocks.Block(hash)
+	}}
+}
+
+// readSingles returns the blocks that cover hashes, each once. Where there is none it returns the last one, which does
+// not.
+const readSingles = `SELECT s.number, s.upto, s.value FROM (SELECT DISTINCT w.number, coalesce(
+		(SELECT min(upto) FROM singles WHERE number = w.number AND upto >= w.hash),
+		(SELECT max(upto) FROM singles WHERE number = w.number)) AS upto
+		FROM unnest($1::bigint[], $2::bigint[]) AS w(number, hash)) AS a
+	JOIN singles s ON s.number = a.number AND s.upto = a.upto`
+
+func scanSingles(r pgx.Rows) (number uint64, k rows.SinglesBlock, err error) {
+	var ledger, upto int64
+	var value []byte
+	if err := r.Scan(&ledger, &upto, &value); err != nil {
+		return 0, k, err
+	}
+	k, err = rows.UnsealSingles(uint64(ledger), uint64(upto), value)
+	return uint64(ledger), k, err
+}
+
+func (v *view) log(f found) *rows.Log {
+	return &rows.Log{Number: f.Number, Pack: func(position uint64) (packs.Pack, error) { return v.packOf(f, position) }}
 }
 
 // packOf reads the pack of a ledger that has the entry at a position.
@@ -76,8 +118,7 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out led
 
 // inLane reads a writer's entries. Of those in one pack it asks once.
 func (v *view) inLane(f found, l rows.Lane, w ledger.Writer) *rows.LaneLog {
-	log := &rows.Log{Number: f.Number, Pack: func(position uint64) (packs.Pack, error) { return v.packOf(f, position) }}
-	return &rows.LaneLog{Log: log, Lane: l, Writer: w,
+	return &rows.LaneLog{Log: v.log(f), Lane: l, Writer: w,
 		Indexed: func(block uint64) (uint64, error) { return v.indexed(f, l, block) }}
 }
 
@@ -111,6 +152,10 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 			return err
 		}
 		v.absent = true // of others that have this name
+		if w.Single() {
+			out, err = v.singles(f).Namesakes(w)
+			return err
+		}
 		others := map[ledger.Writer]rows.Lane{}
 		err = v.query(query{namesakes, []any{int64(f.Number), []byte(w.Name), []byte(w.Principal)},
 			func(r pgx.Rows) error {

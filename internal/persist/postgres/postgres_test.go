@@ -54,7 +54,7 @@ func database(t testing.TB) string {
 		url = pgtest.Database(t)
 	}
 	t.Cleanup(func() {
-		execute(t, url, "TRUNCATE meta, marks, ledgers, heads, packs, lanes, sequences, mechanisms, counts, "+
+		execute(t, url, "TRUNCATE meta, marks, ledgers, heads, packs, lanes, singles, sequences, mechanisms, counts, "+
 			"reservations, amendments")
 		empties.Lock()
 		defer empties.Unlock()

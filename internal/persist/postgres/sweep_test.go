@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
 )
@@ -57,6 +58,8 @@ func TestSweepFindsDamage(t *testing.T) {
 		"name":                 "UPDATE ledgers SET name = 'other' WHERE number = $1",
 		"lane":                 "UPDATE lanes SET " + flip + " WHERE number = $1",
 		"lane gone":            "DELETE FROM lanes WHERE number = $1",
+		"request key":          "UPDATE singles SET " + flip + " WHERE number = $1",
+		"request key gone":     "DELETE FROM singles WHERE number = $1",
 		"indexed entry":        "UPDATE sequences SET " + flip + " WHERE " + lanes,
 		"indexed entry gone":   "DELETE FROM sequences WHERE " + lanes,
 		"mechanism":            "UPDATE mechanisms SET " + flip + " WHERE number = $1",
@@ -64,6 +67,12 @@ func TestSweepFindsDamage(t *testing.T) {
 		"count of a mechanism": "UPDATE counts SET " + flip + " WHERE number = $1",
 	}
 	name := func(what string) string { return strings.NewReplacer(" ", "-", "'", "-").Replace("damaged-" + what) }
+	request := func(name string) {
+		t.Helper()
+		if _, err := s.Append([]ledger.Proposal{proposal(t, s, name, audittest.Writer(1000))}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	fill := func(name string) {
 		t.Helper()
 		if _, _, err := s.Create(storetest.Genesis(name)); err != nil {
@@ -77,6 +86,7 @@ func TestSweepFindsDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		request(name)
 	}
 	for _, whole := range []string{"aa-whole", "zz-whole", "empty"} {
 		if whole != "empty" {

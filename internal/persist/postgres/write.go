@@ -15,6 +15,7 @@ type writes struct {
 	advanced   columns // number, value: of those that were there
 	packs      columns // number, last, value
 	lanes      columns // number, name, principal, value
+	singles    columns // number, upto, value
 	sequences  columns // number, first, block, value
 	mechanisms columns // number, index, value
 	counts     columns // number, index, value
@@ -63,9 +64,9 @@ func (w *writes) add(c *book.Change) {
 }
 
 // book adds the rows that say where a ledger stands at the end of the transaction.
-func (w *writes) book(b *booked) {
+func (w *writes) book(b *booked) error {
 	if !b.changed {
-		return
+		return nil
 	}
 	number := b.head.Number
 	head := rows.Seal(rows.HeadsBucket, rows.NumberKey(number),
@@ -75,6 +76,13 @@ func (w *writes) book(b *booked) {
 		w.heads.add([]uint64{number}, head)
 	} else {
 		w.advanced.add([]uint64{number}, head)
+	}
+	blocks, err := rows.AddSingles(b.singles, b.blocks.Block)
+	if err != nil {
+		return err
+	}
+	for _, k := range blocks {
+		w.singles.add([]uint64{number, k.Upto}, k.Seal(number))
 	}
 	for name := range b.wrote {
 		value := b.lanes[name].Append(make([]byte, rows.ChecksumSize, rows.ChecksumSize+rows.MaxLaneSize))
@@ -93,6 +101,7 @@ func (w *writes) book(b *booked) {
 				seal(rows.ReservationsBucket, rows.BlockKey(number, position), raw))
 		}
 	}
+	return nil
 }
 
 // statements are those of the second round trip but the COMMIT.
@@ -112,6 +121,9 @@ func (w *writes) statements() (list []query) {
 		{&w.lanes, 1, 3, "INSERT INTO lanes (number, name, principal, value) " +
 			"SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[]) " +
 			"ON CONFLICT (number, name, principal) DO UPDATE SET value = excluded.value"},
+		{&w.singles, 2, 1, "INSERT INTO singles (number, upto, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) " +
+			"ON CONFLICT (number, upto) DO UPDATE SET value = excluded.value"},
 		{&w.sequences, 3, 1, "INSERT INTO sequences (number, first, block, value) " +
 			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"},
 		{&w.mechanisms, 2, 1, "INSERT INTO mechanisms (number, index, value) " +

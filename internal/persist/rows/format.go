@@ -43,8 +43,11 @@ const (
 	// from inlineTotals on; the others are in the head.
 	CountsBucket
 	// writersBucket: ledger number (8), length of the principal (2), principal,
-	// name → lane.
+	// name → lane, for all writers but request IDs.
 	WritersBucket
+	// singlesBucket: ledger number (8), the largest hash (8) that a block covers → the keys of
+	// request IDs in it (singles.go).
+	SinglesBucket
 	// sequencesBucket: ledger number (8), position (8) of the lane's first entry,
 	// sequence/indexEvery (8) → position (8) of every indexEvery-th entry of a lane.
 	SequencesBucket
@@ -59,7 +62,8 @@ const (
 )
 
 var BucketNames = [Buckets]string{
-	"meta", "tail", "packs", "geneses", "ledgers", "heads", "mechanisms", "counts", "writers", "sequences",
+	"meta", "tail", "packs", "geneses", "ledgers", "heads", "mechanisms", "counts", "writers", "singles",
+	"sequences",
 	"reservations", "amendments",
 }
 

@@ -121,6 +121,9 @@ func (v *View) Find(name string) (Head, error) {
 
 // Lane returns a writer's lane; the zero lane if it has written nothing.
 func (v *View) Lane(h Head, w ledger.Writer) (Lane, error) {
+	if w.Single() {
+		return v.Singles(h).Lane(w)
+	}
 	v.key = AppendWriter(v.key[:0], h.Number, w)
 	value, err := v.Get(WritersBucket, v.key)
 	if err != nil || value == nil {
@@ -134,6 +137,11 @@ func (v *View) Lane(h Head, w ledger.Writer) (Lane, error) {
 		return h.Lane(), nil
 	}
 	return l, nil
+}
+
+// Singles reads entries of request IDs.
+func (v *View) Singles(h Head) Singles {
+	return Singles{v.Log(h), func(hash uint64) (SinglesBlock, error) { return v.SinglesBlock(h.Number, hash) }}
 }
 
 // Total returns the stored total of the mechanism at index, 0 for a new one.

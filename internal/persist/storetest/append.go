@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -339,12 +340,48 @@ func testNamesakes(t *testing.T, h Harness) {
 			other.append(other.charge(ledger.Writer{Principal: principal, Name: "request/1"}, 0, 1))
 		}
 	}
+	for _, principal := range alike(100) { // of which any two may be taken for each other
+		b.append(b.charge(ledger.Writer{Principal: principal, Name: "request/1"}, 0, 1))
+		b.append(b.charge(ledger.Writer{Principal: principal, Name: "request/2"}, 0, 1))
+	}
 	for w := range b.last {
 		b.checkNamesakes(w)
+		b.checkRecordOf(w, 1)
+		if !w.Single() {
+			continue
+		}
+		// Whoever takes it for a new request ID is refused.
+		r := b.charge(w, 3, 1)
+		r.Sequence, b.last[w] = 1, 1
+		batch := ledger.NewBatch(b.state)
+		if d := batch.Decide(r, ledger.Lane{}, timeOf(0)); d.Err != nil {
+			t.Fatal(d.Err)
+		}
+		if _, err := s.Append([]ledger.Proposal{batch.Proposal()}); err == nil {
+			t.Fatalf("%v has written twice", w)
+		}
 	}
+	b.check()
 	for w := range other.last {
 		other.checkNamesakes(w)
+		other.checkRecordOf(w, 1)
 	}
+}
+
+// alike returns principals, n or more, of whose SHA-256 the first two bytes are those of another one.
+func alike(n int) (list []string) {
+	first := map[[2]byte]string{}
+	for i := 0; len(list) < n; i++ {
+		principal := fmt.Sprint("uid:", i)
+		sum := sha256.Sum256([]byte(principal))
+		other, there := first[[2]byte(sum[:])]
+		if !there {
+			first[[2]byte(sum[:])] = principal
+		} else if other != "" {
+			list, first[[2]byte(sum[:])] = append(list, other, principal), ""
+		}
+	}
+	return list
 }
 
 func testManyWriters(t *testing.T, h Harness) {

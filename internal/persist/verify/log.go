@@ -14,10 +14,11 @@ import (
 // followed is a ledger as far as its log was gone through.
 type followed struct {
 	*audit.Replay
-	number uint64
-	last   uint64 // newest log key; 0 before the first entry
-	newest audit.Lane
-	lanes  map[audit.Lane]rows.Lane
+	number     uint64
+	last       uint64    // newest log key; 0 before the first entry
+	newest     rows.Lane // of the newest entry
+	lanes      map[audit.Lane]rows.Lane
+	ofRequests []rows.Single // of request IDs
 
 	amended []uint64 // positions of entries that amend the ledger
 }
@@ -187,8 +188,12 @@ func (v *verifier) next(f *followed, p packs.Pack, i int, raw []byte) error {
 		return v.differs(f.Name(), e)
 	}
 	v.took(e.Time)
-	f.newest = audit.LaneOf(e.Writer)
-	ln := f.lanes[f.newest]
+	var ln rows.Lane
+	var lane audit.Lane
+	if !e.Writer.Single() {
+		lane = audit.LaneOf(e.Writer)
+		ln = f.lanes[lane]
+	}
 	if ofWriter != ln.Position {
 		return wrong("previous_of_writer", ln.Position, ofWriter)
 	}
@@ -196,7 +201,12 @@ func (v *verifier) next(f *followed, p packs.Pack, i int, raw []byte) error {
 		ln.First = e.Position
 	}
 	ln.Sequence, ln.Position, f.last = e.Sequence, e.Position, key
-	f.lanes[f.newest] = ln
+	f.newest = ln
+	if e.Writer.Single() {
+		f.ofRequests = append(f.ofRequests, rows.Single{Hash: rows.HashOf(e.Writer), Position: e.Position})
+	} else {
+		f.lanes[lane] = ln
+	}
 	if e.Amends() {
 		f.amended = append(f.amended, e.Position)
 	}

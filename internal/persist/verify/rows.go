@@ -21,7 +21,7 @@ func (v *verifier) rows(f *followed) error {
 	v.Witnesses += f.Agreed()
 	v.families.Add(f.Replay)
 	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.amendments,
-		v.sequences, v.writers} {
+		v.sequences, v.writers, v.singles} {
 		err := compare(f)
 		var found *audit.Finding
 		if errors.Is(err, ledger.ErrDamaged) && !errors.As(err, &found) {
@@ -52,7 +52,7 @@ func (v *verifier) headRow(f *followed) error {
 	for _, r := range open {
 		held += r.Total()
 	}
-	newest := f.lanes[f.newest] // the zero lane before the first entry
+	newest := f.newest // the zero lane before the first entry
 	for _, c := range []struct {
 		what            string
 		expected, found any
@@ -151,7 +151,7 @@ func (v *verifier) writers(f *followed) error {
 		return err
 	}
 	c, prefix := bb.Cursor(), rows.NumberKey(f.number)
-	newest := f.lanes[f.newest].First
+	newest := f.newest.First
 	h, err := v.Head(f.number)
 	if err != nil {
 		return err
@@ -194,6 +194,27 @@ func (v *verifier) writers(f *followed) error {
 		return f.wrong(rows.WritersBucket, "writer "+r.Entry.Writer.Name, fmt.Sprintf("%+v", missing), "none")
 	}
 	return nil
+}
+
+// singles compares the keys of request IDs.
+func (v *verifier) singles(f *followed) error {
+	bb, err := v.Bucket(rows.SinglesBucket)
+	if err != nil {
+		return err
+	}
+	var blocks []rows.SinglesBlock
+	c, prefix := bb.Cursor(), rows.NumberKey(f.number)
+	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
+		if len(key) != 16 {
+			return rows.Damaged(rows.SinglesBucket, key, "a key of %d bytes; want 16", len(key))
+		}
+		k, err := rows.UnsealSingles(f.number, binary.BigEndian.Uint64(key[8:]), stored)
+		if err != nil {
+			return err
+		}
+		blocks = append(blocks, k)
+	}
+	return rows.CompareSingles(f.number, blocks, f.ofRequests)
 }
 
 // parseWriter is the inverse of appendWriter.

@@ -21,12 +21,19 @@ func (l lanes) add(list []rows.Linked) {
 // check compares the entries with the rows by which they are found when a charge is sent again: where its writer
 // stands, and which of its entries is the 32nd, 64th, …. Without them an earlier charge would be made a second time.
 func (s Sweeper) check(ctx context.Context, tx pgx.Tx, number uint64, all lanes) (read int64, err error) {
-	stored, read, err := laneRows(ctx, tx, number, all)
+	read, err = checkSingles(ctx, tx, number, all)
 	if err != nil {
+		return read, err
+	}
+	stored, n, err := laneRows(ctx, tx, number, all)
+	if read += n; err != nil {
 		return read, err
 	}
 	index := map[[2]uint64]uint64{} // the lane's first position, and block → the position of the entry
 	for w, list := range all {
+		if w.Single() {
+			continue
+		}
 		lane, ok := stored[w]
 		key := rows.AppendWriter(nil, number, w)
 		if !ok {
@@ -48,8 +55,50 @@ func (s Sweeper) check(ctx context.Context, tx pgx.Tx, number uint64, all lanes)
 			}
 		}
 	}
-	n, err := checkIndex(ctx, tx, number, index)
+	n, err = checkIndex(ctx, tx, number, index)
 	return read + n, err
+}
+
+// checkSingles looks for the keys of request IDs.
+func checkSingles(ctx context.Context, tx pgx.Tx, number uint64, all lanes) (read int64, err error) {
+	var want []rows.Single
+	var hashes []int64
+	for w, list := range all {
+		if w.Single() {
+			hash := rows.HashOf(w)
+			want = append(want, rows.Single{Hash: hash, Position: list[0].Entry.Position})
+			hashes = append(hashes, int64(hash))
+		}
+	}
+	if len(want) == 0 {
+		return 0, nil
+	}
+	const blocksOf = `SELECT s.upto, s.value FROM (SELECT DISTINCT
+			(SELECT min(upto) FROM singles WHERE number = $1 AND upto >= w.hash) AS upto
+			FROM unnest($2::bigint[]) AS w(hash)) AS a
+		JOIN singles s ON s.number = $1 AND s.upto = a.upto`
+	found, err := tx.Query(ctx, blocksOf, int64(number), hashes)
+	if err != nil {
+		return 0, err
+	}
+	there := map[rows.Single]bool{}
+	var upto int64
+	var value []byte
+	_, err = pgx.ForEachRow(found, []any{&upto, &value}, func() error {
+		read += int64(len(value))
+		k, err := rows.UnsealSingles(number, uint64(upto), value)
+		for _, s := range k.List {
+			there[s] = true
+		}
+		return err
+	})
+	for i := 0; err == nil && i < len(want); i++ {
+		if !there[want[i]] {
+			err = rows.Damaged(rows.SinglesBucket, rows.BlockKey(number, want[i].Hash), "missing: the request ID has "+
+				"written entry %d", want[i].Position)
+		}
+	}
+	return read, err
 }
 
 // laneRows reads where writers stand.
@@ -58,6 +107,9 @@ func laneRows(ctx context.Context, tx pgx.Tx, number uint64, all lanes) (stored 
 	stored = map[ledger.Writer]rows.Lane{}
 	var names, principals [][]byte
 	for w := range all {
+		if w.Single() {
+			continue
+		}
 		names, principals = append(names, []byte(w.Name)), append(principals, []byte(w.Principal))
 	}
 	const lanesOf = `SELECT l.name, l.principal, l.value FROM unnest($2::bytea[], $3::bytea[]) AS w(name, principal)

@@ -52,6 +52,15 @@ CREATE TABLE lanes (
     PRIMARY KEY (number, name, principal)
 ) WITH (fillfactor = 50);
 
+CREATE TABLE singles (
+    number bigint NOT NULL,
+    upto bigint NOT NULL,
+    value bytea NOT NULL,
+    PRIMARY KEY (number, upto)
+) WITH (fillfactor = 70);
+COMMENT ON TABLE singles IS 'request IDs, each of which writes one entry: hashes and positions, in blocks';
+COMMENT ON COLUMN singles.upto IS 'the largest hash that the block covers';
+
 CREATE TABLE sequences (
     number bigint NOT NULL,
     first bigint NOT NULL,
