@@ -103,8 +103,8 @@ func TestFlippedBits(t *testing.T) {
 	content, all := flippedStore(t)
 	by := kinds(aims(t, content))
 	names := slices.Sorted(maps.Keys(by))
-	for _, want := range []string{"tail/branch", "packs/branch", "writers/branch", "singles/branch", "ledgers/branch", "heads/branch",
-		"meta/inline", "freelist/ids", "root/leaf"} {
+	for _, want := range []string{"tail/branch", "packs/branch", "writers/branch", "singles/branch",
+		"ledgers/branch", "heads/branch", "meta/inline", "freelist/ids", "root/leaf"} {
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, want) }) {
 			t.Fatalf("no %s in %v", want, names)
 		}

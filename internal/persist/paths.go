@@ -22,7 +22,8 @@ func (w *writing) provenRows() error {
 		}
 		var err error
 		switch r.bucket {
-		case rows.WritersBucket, rows.LedgersBucket, rows.PacksBucket, rows.SinglesBucket: // whose leaves were not checked at the start
+		// The leaves of these were not checked at the start.
+		case rows.WritersBucket, rows.LedgersBucket, rows.PacksBucket, rows.SinglesBucket:
 			err = w.Proven(r.bucket, r.key)
 		}
 		if err == nil && (r.bucket != rows.WritersBucket && r.bucket != rows.LedgersBucket) {

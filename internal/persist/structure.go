@@ -27,8 +27,8 @@ func checkBeforeOpen(path string, timeout time.Duration) error {
 	}
 	err = rows.OpenToRead(path, timeout, func(tx *bolt.Tx, file io.ReaderAt) error {
 		return rows.CheckPages(tx, file, pages.Check{Skip: func(name []byte) bool {
-			return slices.Contains([]string{rows.PacksBucket.String(), rows.WritersBucket.String(), rows.SinglesBucket.String()},
-				string(name))
+			return slices.Contains([]string{rows.PacksBucket.String(), rows.WritersBucket.String(),
+				rows.SinglesBucket.String()}, string(name))
 		}})
 	})
 	if errors.Is(err, rows.ErrNoPages) {

@@ -309,7 +309,8 @@ func (w *writing) stageLanes(before rows.Head, c *book.Change) error {
 		return w.SinglesBlock(before.Number, hash)
 	})
 	for _, k := range blocks {
-		w.staged = append(w.staged, row{rows.SinglesBucket, rows.BlockKey(before.Number, k.Upto), k.Seal(before.Number)})
+		w.staged = append(w.staged, row{rows.SinglesBucket, rows.BlockKey(before.Number, k.Upto),
+			k.Seal(before.Number)})
 	}
 	if err != nil || kept {
 		return err

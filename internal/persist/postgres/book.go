@@ -31,7 +31,8 @@ type booked struct {
 
 func newBooked(name string, h rows.Head) *booked {
 	return &booked{name: name, head: h, lanes: map[ledger.Writer]rows.Lane{}, counts: map[int]uint64{},
-		blocks: rows.SinglesBlocks{Number: h.Number}, open: map[uint64]ledger.Reservation{}, wrote: map[ledger.Writer]bool{}, counted: map[int]bool{},
+		blocks: rows.SinglesBlocks{Number: h.Number}, open: map[uint64]ledger.Reservation{},
+		wrote: map[ledger.Writer]bool{}, counted: map[int]bool{},
 		held: map[uint64][]byte{}}
 }
 

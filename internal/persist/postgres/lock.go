@@ -186,7 +186,8 @@ func (a *attempt) readRows(n needs, books map[uint64]*booked) (queries []query) 
 		}
 		for w := range writers {
 			if w.Single() {
-				numbersOfSingles, hashes = append(numbersOfSingles, int64(number)), append(hashes, int64(rows.HashOf(w)))
+				numbersOfSingles = append(numbersOfSingles, int64(number))
+				hashes = append(hashes, int64(rows.HashOf(w)))
 				continue
 			}
 			numbers = append(numbers, int64(number))

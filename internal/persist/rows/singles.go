@@ -73,7 +73,8 @@ func ParseSingles(upto uint64, b []byte) (SinglesBlock, error) {
 		r.bad = r.bad || key.Hash < last.Hash || key.Position == 0 || compareSingles(key, last) <= 0
 		k.List, last = append(k.List, key), key
 	}
-	if n := len(k.List); uint64(n) != count || k.From > k.Upto || k.Upto > MaxHash || n > 0 && k.List[n-1].Hash > k.Upto {
+	if n := len(k.List); uint64(n) != count || k.From > k.Upto || k.Upto > MaxHash ||
+		n > 0 && k.List[n-1].Hash > k.Upto {
 		r.bad = true
 	}
 	return k, r.end()
@@ -105,7 +106,8 @@ func UnsealSingles(number, upto uint64, stored []byte) (SinglesBlock, error) {
 // Covers checks that a block, which was found for a hash, covers it.
 func (k SinglesBlock) Covers(number, hash uint64) error {
 	if hash < k.From || hash > k.Upto {
-		return Damaged(SinglesBucket, BlockKey(number, hash), "missing: the block has hashes from %d to %d", k.From, k.Upto)
+		return Damaged(SinglesBucket, BlockKey(number, hash), "missing: the block has hashes from %d to %d",
+			k.From, k.Upto)
 	}
 	return nil
 }
@@ -141,8 +143,8 @@ func (k SinglesBlock) Positions(least, most uint64) (list []uint64) {
 	return list
 }
 
-// AddSingles adds keys to the blocks of a ledger, of which block returns the one that covers a hash. It returns those that
-// change, with what they are cut into.
+// AddSingles adds keys to the blocks of a ledger, of which block returns the one that covers a hash. It returns those
+// that change, with what they are cut into.
 func AddSingles(add []Single, block func(hash uint64) (SinglesBlock, error)) (changed []SinglesBlock, err error) {
 	slices.SortFunc(add, compareSingles)
 	for len(add) > 0 {
