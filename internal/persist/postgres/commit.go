@@ -10,10 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/book"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
-	"github.com/dpaccountant/accountant/internal/record"
 )
 
 const (
@@ -336,14 +334,4 @@ func insert[K, V comparable](m map[K]map[V]bool, k K, v V) {
 		m[k] = map[V]bool{}
 	}
 	m[k][v] = true
-}
-
-// parseReservation reads an open reservation of a ledger.
-func parseReservation(number, position uint64, stored []byte) (ledger.Reservation, error) {
-	return parse(rows.ReservationsBucket, rows.BlockKey(number, position), stored,
-		func(b []byte) (ledger.Reservation, error) { return record.UnmarshalReservation(position, b) })
-}
-
-func parseMechanism(number uint64, index int, stored []byte) (mechanism.Mechanism, error) {
-	return parse(rows.MechanismsBucket, rows.IndexKey(number, index), stored, record.UnmarshalMechanism)
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
+// noTable is the SQLSTATE for a table that is not there.
+const noTable = "42P01"
+
 // codeOf returns the SQLSTATE with which the server refused a statement and went on, or "". After a
 // fatal error the connection ends, and nobody knows how far the server came.
 func codeOf(err error) string {

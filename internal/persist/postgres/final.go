@@ -14,9 +14,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
-// noTable is the SQLSTATE for a table that is not there.
-const noTable = "42P01"
-
 // Final makes a backup after which the ledgers go on elsewhere. It takes the table of heads away,
 // without which no daemon can read or write a ledger, whatever its version: commits that are under way
 // end before that, and all later ones fail. It makes the same backup again, as often as it is asked.

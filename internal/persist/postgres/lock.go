@@ -10,7 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // The first round trip of a commit. After the heads are locked nobody else changes anything of
@@ -307,4 +309,14 @@ func parseLedger(number uint64, genesis, head []byte) (rows.Head, []byte, error)
 	}
 	h, err := parseHead(number, head)
 	return h, raw, err
+}
+
+// parseReservation reads an open reservation of a ledger.
+func parseReservation(number, position uint64, stored []byte) (ledger.Reservation, error) {
+	return parse(rows.ReservationsBucket, rows.BlockKey(number, position), stored,
+		func(b []byte) (ledger.Reservation, error) { return record.UnmarshalReservation(position, b) })
+}
+
+func parseMechanism(number uint64, index int, stored []byte) (mechanism.Mechanism, error) {
+	return parse(rows.MechanismsBucket, rows.IndexKey(number, index), stored, record.UnmarshalMechanism)
 }
