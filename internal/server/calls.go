@@ -12,7 +12,7 @@ import (
 )
 
 // calls counts calls and their messages by method, under the names that dashboards for gRPC expect. What a method
-// counts is looked up once, and not again for each message: that took a fortieth of a streamed report's time.
+// counts is looked up once, and not again for each message (docs/decisions/README.md).
 type calls struct {
 	started, received, sent, handled *prometheus.CounterVec
 	seconds                          *prometheus.HistogramVec
