@@ -80,17 +80,15 @@ func requests(t *testing.T, s ledger.Store, name string) {
 // dealAll deals out all rows of the tail but the newest.
 func dealAll(t testing.TB, s *Store) {
 	t.Helper()
-	s.upkeep.least = 0
 	for more := true; more; {
 		var err error
-		if more, err = s.deal(); err != nil {
+		if more, err = s.deal(0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := s.refused(); err != nil {
 		t.Fatal(err)
 	}
-	s.upkeep.least = tailLeast
 }
 
 // reserveAt makes a third ledger with two open reservations and two refunds.

@@ -17,9 +17,10 @@ const (
 	dealLedgers = 1024
 )
 
-// deal makes one commit that deals out rows of the tail. It reports whether there are more.
-func (s *Store) deal() (more bool, err error) {
-	excess := s.upkeep.tail.Load() - s.upkeep.least
+// deal makes one commit that deals out rows of the tail, until about least bytes are left. It reports whether there
+// are more.
+func (s *Store) deal(least int64) (more bool, err error) {
+	excess := s.upkeep.tail.Load() - least
 	if excess <= 0 || s.refused() != nil {
 		return false, nil
 	}

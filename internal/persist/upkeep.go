@@ -14,6 +14,8 @@ const (
 	// head when they are dealt out, and each ledger has several entries among many bytes.
 	tailMost  = 4 << 20
 	tailLeast = 1 << 20
+	// idleAfter is how long nothing is appended before upkeep deals all of the tail out that may be.
+	idleAfter = time.Minute
 )
 
 // upkeep deals the tail out.
@@ -31,22 +33,32 @@ type upkeep struct {
 // retryAfter is how long upkeep waits at least after a step that failed, as most steps do on a full disk.
 const retryAfter = time.Second
 
-// start begins with so many bytes in the tail.
-func (u *upkeep) start(tail int64, step func() (more bool, err error)) {
+// start begins with so many bytes in the tail. A step deals some of it out, until so many bytes are left.
+func (u *upkeep) start(tail int64, step func(least int64) (more bool, err error)) {
 	u.due, u.stop = make(chan struct{}, 1), make(chan struct{})
 	u.step.Store(dealBytes)
 	u.grown(tail)
 	u.done.Go(func() {
-		for {
+		idle := time.NewTicker(idleAfter)
+		defer idle.Stop()
+		for before := tail; ; {
+			least := u.least
 			select {
 			case <-u.stop:
 				return
 			case <-u.due:
+			case <-idle.C:
+				now := u.tail.Load()
+				grew := now != before
+				if before = now; grew {
+					continue
+				}
+				least = 0
 			}
 			for more := true; more; {
 				began := time.Now()
 				var err error
-				more, err = step()
+				more, err = step(least)
 				pause := time.Since(began) // as much time as upkeep takes is left to others
 				switch {
 				case err != nil: // and more where it takes it in vain: a charge may still fit

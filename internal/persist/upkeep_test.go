@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -17,7 +19,7 @@ func TestFailedUpkeepLeavesTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := 0
 		u := upkeep{most: 1, least: 0}
-		u.start(0, func() (bool, error) {
+		u.start(0, func(int64) (bool, error) {
 			steps++
 			time.Sleep(100 * time.Millisecond)
 			return false, syscall.ENOSPC
@@ -31,6 +33,60 @@ func TestFailedUpkeepLeavesTheTurn(t *testing.T) {
 			t.Errorf("%d steps failed in a minute; want about one a second", steps)
 		}
 	})
+}
+
+// Once nothing was appended for a while, all of the tail is dealt out. Before that it is left as it is.
+func TestIdleUpkeep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var left []int64
+		u := upkeep{most: 1000, least: 500}
+		u.start(100, func(least int64) (bool, error) {
+			left = append(left, least)
+			u.tail.Store(least)
+			return false, nil
+		})
+		for range 100 {
+			u.grown(1)
+			time.Sleep(10 * time.Second)
+		}
+		if len(left) > 0 {
+			t.Errorf("%d steps for a few bytes while there are commits; want none", len(left))
+		}
+		time.Sleep(2*idleAfter + time.Second)
+		if len(left) == 0 || left[0] != 0 {
+			t.Errorf("steps that leave %d bytes after %v without commits; want one that leaves nothing", left, idleAfter)
+		}
+		u.end()
+	})
+}
+
+// A tail that is dealt out has only the newest row left, and to deal it out again writes nothing.
+func TestDealAll(t *testing.T) {
+	s := mustOpen(t, Config{Path: filepath.Join(t.TempDir(), "s.db"), hooks: hooks{noSync: true}})
+	defer s.Close()
+	mustCreate(t, s, "a")
+	for range 100 {
+		if _, err := s.Append([]ledger.Proposal{propose(t, s, "a", lane1(0))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dealAll(t, s)
+	commit, tail := s.published.newest(), s.upkeep.tail.Load()
+	if dealAll(t, s); s.published.newest() != commit || s.upkeep.tail.Load() != tail {
+		t.Errorf("commit %d with %d bytes in the tail after commit %d with %d; want no other", s.published.newest(),
+			s.upkeep.tail.Load(), commit, tail)
+	}
+	list, err := s.Records("a", 1, 200)
+	if err != nil || len(list) != 100 {
+		t.Errorf("%d entries, %v; want 100", len(list), err)
+	}
+	rows := 0
+	if err := s.db.View(func(tx *bolt.Tx) error {
+		rows = tx.Bucket([]byte("tail")).Stats().KeyN
+		return nil
+	}); err != nil || rows != 1 {
+		t.Errorf("%d rows in the tail, %v; want the newest alone", rows, err)
+	}
 }
 
 // Without room for a whole step, smaller ones are tried; with room they grow again.
@@ -51,9 +107,8 @@ func TestDealWithoutRoom(t *testing.T) {
 		}
 	}
 	full.Store(true)
-	s.upkeep.least = 0
 	before := s.upkeep.step.Load()
-	if _, err := s.deal(); err == nil {
+	if _, err := s.deal(0); err == nil {
 		t.Fatal("the tail was dealt out without room")
 	}
 	if after := s.upkeep.step.Load(); after != before/2 {
