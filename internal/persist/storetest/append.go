@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -340,11 +341,15 @@ func testNamesakes(t *testing.T, h Harness) {
 			other.append(other.charge(ledger.Writer{Principal: principal, Name: "request/1"}, 0, 1))
 		}
 	}
-	for _, principal := range alike(100) { // of which any two may be taken for each other
+	similar := alike(100) // of which any two may be taken for each other
+	for _, principal := range similar {
 		b.append(b.charge(ledger.Writer{Principal: principal, Name: "request/1"}, 0, 1))
 		b.append(b.charge(ledger.Writer{Principal: principal, Name: "request/2"}, 0, 1))
 	}
 	for w := range b.last {
+		if i := slices.Index(similar, w.Principal); i > 8 && i%16 > 0 {
+			continue // each asks for all the others
+		}
 		b.checkNamesakes(w)
 		b.checkRecordOf(w, 1)
 		if !w.Single() {
