@@ -54,7 +54,7 @@ func TestIdleUpkeep(t *testing.T) {
 		}
 		time.Sleep(2*idleAfter + time.Second)
 		if len(left) == 0 || left[0] != 0 {
-			t.Errorf("steps that leave %d bytes after %v without commits; want one that leaves nothing", left, idleAfter)
+			t.Errorf("steps that leave %d bytes after %v without commits; want one that leaves none", left, idleAfter)
 		}
 		u.end()
 	})
