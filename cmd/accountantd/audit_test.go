@@ -20,14 +20,10 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist"
 )
 
-// accountctl builds the real command.
+// accountctl returns what runs the real command.
 func accountctl(t *testing.T) func(args ...string) (code int, output string) {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "accountctl")
-	build := append(append([]string{"build"}, buildFlags...), "-o", binary, "../accountctl")
-	if out, err := exec.Command("go", build...).CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	binary := accountctlBinary(t)
 	return func(args ...string) (int, string) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // machines can be loaded

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
-// binary is the real daemon, built once.
+// binary is the real daemon, built once, in a directory that goes when the tests have ended.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -35,13 +36,32 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		binary = filepath.Join(dir, "accountantd")
-		build := append(append([]string{"build"}, buildFlags...), "-o", binary, ".")
-		if out, err := exec.Command("go", build...).CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		if err := build("."); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		return m.Run()
 	}())
+}
+
+// build makes a command beside the daemon.
+func build(command string) error {
+	args := append(append([]string{"build"}, buildFlags...), "-o", filepath.Dir(binary)+"/", command)
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+var buildAccountctl = sync.OnceValue(func() error { return build("../accountctl") })
+
+// accountctlBinary returns the path of accountctl, which the first test that needs it builds.
+func accountctlBinary(t *testing.T) string {
+	t.Helper()
+	if err := buildAccountctl(); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(filepath.Dir(binary), "accountctl")
 }
 
 // dataDir is a directory whose path leaves room for the socket's name.

@@ -17,6 +17,9 @@ func TestEmptyRoot(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("chroot and another user need root")
 	}
+	if testing.Short() {
+		t.Skip("to build both programs in another way takes longest of all here")
+	}
 	t.Parallel()
 	const nobody = 65532
 	root := dataDir(t)

@@ -81,15 +81,15 @@ func (r *reports) end(err error) error {
 }
 
 // ending returns a context that ends when nothing more is to be taken from a stream: the server is
-// stopping, or the caller's token has ended. Its cause says which.
+// stopping, or the caller's token has ended. Its cause says which. Most streams need none of their own.
 func (s *service) ending(ctx context.Context) (context.Context, context.CancelFunc) {
-	ending, end := context.WithCancelCause(s.draining)
-	cancel := func() { end(nil) }
-	if c := callerOf(ctx); c != nil && !c.until.IsZero() {
-		timer := time.AfterFunc(time.Until(c.until), func() { end(errTokenEnded) })
-		cancel = func() { timer.Stop(); end(nil) }
+	c := callerOf(ctx)
+	if c == nil || c.until.IsZero() {
+		return s.draining, func() {}
 	}
-	return ending, cancel
+	ending, end := context.WithCancelCause(s.draining)
+	timer := time.AfterFunc(time.Until(c.until), func() { end(errTokenEnded) })
+	return ending, func() { timer.Stop(); end(nil) }
 }
 
 // first waits for the first message. Its goroutine ends with the call.
@@ -208,7 +208,7 @@ func (r *reports) take(ending context.Context) error {
 			return context.Cause(ending)
 		}
 		if uncounted++; uncounted == countEach {
-			account.Charges(ending, uncounted)
+			account.Charges(r.stream.Context(), uncounted) // which ends with the handler
 			uncounted = 0
 		}
 		if sequence, body, ok := wire.Sequenced(received); ok {
