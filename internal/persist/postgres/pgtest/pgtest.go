@@ -139,16 +139,7 @@ func begin(c Config) (s *Server, err error) {
 			s.remove()
 		}
 	}()
-	args := []string{"--pgdata", s.data(), "--username", User, "--no-locale", "--encoding", "UTF8", "--no-sync",
-		"--auth-local", "trust", "--auth-host", "trust"}
-	if c.Password != "" {
-		file := filepath.Join(s.dir, "password")
-		if err := os.WriteFile(file, []byte(c.Password), 0o644); err != nil {
-			return nil, err
-		}
-		args = append(args, "--auth-host", "scram-sha-256", "--pwfile", file)
-	}
-	if err := s.run("initdb", args...); err != nil {
+	if err := s.fill(); err != nil {
 		return nil, err
 	}
 	settings := map[string]string{
@@ -181,6 +172,46 @@ func begin(c Config) (s *Server, err error) {
 		return s, s.AddStandby()
 	}
 	return s, nil
+}
+
+// template is the data directory of a server that never runs. Those without a password begin with a copy of it, which
+// takes a tenth of the time of a new one.
+var template struct {
+	sync.Mutex
+	of *Server
+}
+
+// fill makes the data directory.
+func (s *Server) fill() error {
+	if s.config.Password != "" {
+		file := filepath.Join(s.dir, "password")
+		if err := os.WriteFile(file, []byte(s.config.Password), 0o644); err != nil {
+			return err
+		}
+		return s.init("--auth-host", "scram-sha-256", "--pwfile", file)
+	}
+	template.Lock()
+	defer template.Unlock()
+	if template.of == nil {
+		of, err := newServer(s.bin, Config{})
+		if err == nil {
+			err = of.init("--auth-host", "trust")
+		}
+		if err != nil {
+			return err
+		}
+		template.of = of
+	}
+	cmd := exec.Command("cp", "-a", template.of.data(), s.data())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cp: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func (s *Server) init(more ...string) error {
+	return s.run("initdb", append([]string{"--pgdata", s.data(), "--username", User, "--no-locale", "--encoding", "UTF8",
+		"--no-sync", "--auth-local", "trust"}, more...)...)
 }
 
 func onOff(on bool) string {
