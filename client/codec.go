@@ -75,8 +75,9 @@ func freezeCharge(op, ledger string, c *pb.Charge) (frozen, error) {
 	return b, checkSize(op, ledger, len(b))
 }
 
-// with appends the receipt r to an encoded request of the given method; a nil r adds nothing.
-func (f frozen) with(method string, r protobuf.Message) frozen {
+// with appends the receipt r to an encoded request: a lane with nothing else, which protobuf merges with the request's
+// own. A nil r adds nothing.
+func (f frozen) with(r *pb.Receipt) frozen {
 	if r == nil {
 		return f
 	}
@@ -84,18 +85,8 @@ func (f frozen) with(method string, r protobuf.Message) frozen {
 	if err != nil { // a name that is no text: the daemon refuses the request itself
 		return f
 	}
-	field := protowire.Number(fieldLane)
-	switch method {
-	case pb.Charges_ReportSet_FullMethodName:
-		field = fieldReportSetLastReceipt
-	case pb.Charges_ReserveSet_FullMethodName:
-		field = fieldReserveSetLastReceipt
-	case pb.Charges_CommitSet_FullMethodName, pb.Charges_ReleaseSet_FullMethodName:
-		field = fieldSetLastReceipt
-	default: // a lane with a receipt and nothing else, which protobuf merges with the request's
-		b = protowire.AppendBytes(protowire.AppendTag(nil, fieldLastReceipt, protowire.BytesType), b)
-	}
-	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(f), field, protowire.BytesType), b)
+	lane := protowire.AppendBytes(protowire.AppendTag(nil, fieldLastReceipt, protowire.BytesType), b)
+	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(f), fieldLane, protowire.BytesType), lane)
 }
 
 func checkSize(op, ledger string, n int) error {
@@ -120,11 +111,8 @@ const (
 
 	fieldLabels = 2 // of Charge
 
-	fieldLane                  = 1 // of the requests of writes
-	fieldLastReceipt           = 4 // of Lane
-	fieldReportSetLastReceipt  = 6 // of ReportSetRequest
-	fieldReserveSetLastReceipt = 5 // of ReserveSetRequest
-	fieldSetLastReceipt        = 4 // of CommitSetRequest and ReleaseSetRequest
+	fieldLane        = 1 // of the requests of writes
+	fieldLastReceipt = 4 // of Lane
 )
 
 // freezeMessage encodes a ReportStreamRequest around an encoded Charge, Reserve,

@@ -167,8 +167,10 @@ func TestContentOf(t *testing.T) {
 		{Action: &pb.Free{Reservation: 3, Reason: "died", NothingReleased: true}},
 		{Action: &pb.Refund{Position: 3, Reason: "crashed", NothingReleased: true}},
 		{Action: &pb.Raise{Reason: "more"}},
+		{Action: &pb.Charge{Events: events}, Ledgers: &pb.LedgerSet{Ledgers: []string{"a", "b"}},
+			Contribution: pb.SetPart_OVER_ALL},
 	} {
-		it, _, err := freezeItem("", "a", "w", 5, w)
+		it, err := freezeItem("", "a", "w", 5, w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +180,7 @@ func TestContentOf(t *testing.T) {
 
 func sameWrite(t *testing.T, got, want Write) {
 	t.Helper()
-	if got.Contribution != want.Contribution || !proto.Equal(got.Set, want.Set) ||
+	if got.Contribution != want.Contribution || !proto.Equal(got.Ledgers, want.Ledgers) ||
 		!proto.Equal(got.Action, want.Action) {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -9,13 +9,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/dpaccountant/accountant/internal/api"
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// lane is this client's lane in one ledger. Only the goroutine that holds the turn may send in
-// it and change it; mu lets other goroutines read it meanwhile.
+// lane is this client's lane in one ledger, or that of all its writes to several. Only the
+// goroutine that holds the turn may send in it and change it; mu lets other goroutines read it
+// meanwhile.
 type lane struct {
 	ledger string
 	turn   chan struct{} // holds a token while nobody has the turn; waiters queue in order
@@ -38,6 +38,7 @@ type item struct {
 }
 
 func (c *Client) lane(ledger string) *lane {
+	ledger = laneName(ledger)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.lanes[ledger]
@@ -92,7 +93,7 @@ func (l *lane) give(stream bool) {
 // write sends one write in the lane and returns its answer. It waits for the turn, first
 // settles what earlier calls left pending, and keeps its own write pending if the outcome is
 // unknown.
-func (c *Client) write(ctx context.Context, op, ledger string, w Write) (proto.Message, error) {
+func (c *Client) write(ctx context.Context, op, ledger string, w Write) (*pb.WriteResponse, error) {
 	l := c.lane(ledger)
 	if err := l.take(ctx, c, op, false); err != nil {
 		return nil, err
@@ -101,15 +102,16 @@ func (c *Client) write(ctx context.Context, op, ledger string, w Write) (proto.M
 	if err := c.settle(ctx, op, l); err != nil {
 		return nil, notSent(err)
 	}
-	it, answer, err := freezeItem(op, ledger, c.writer, l.last+1, w) // last changes only with the turn
+	it, err := freezeItem(op, ledger, c.writer, l.last+1, w) // last changes only with the turn
 	if err != nil {
 		return nil, err
 	}
-	if err := c.send(ctx, op, l, it, answer); err != nil {
-		if err.Unknown {
+	answer, failed := c.send(ctx, op, l, it)
+	if failed != nil {
+		if failed.Unknown {
 			l.keep([]*item{it})
 		}
-		return nil, err
+		return nil, failed
 	}
 	l.advance(it.sequence, 0)
 	l.newest.see(answer)
@@ -119,11 +121,12 @@ func (c *Client) write(ctx context.Context, op, ledger string, w Write) (proto.M
 // send tries one item until its outcome is known or waiting is of no use. The first attempt on
 // each connection carries the lane's newest receipt; a daemon that has forgotten the entry of
 // that receipt has lost data.
-func (c *Client) send(ctx context.Context, op string, l *lane, it *item, answer proto.Message) *Error {
+func (c *Client) send(ctx context.Context, op string, l *lane, it *item) (*pb.WriteResponse, *Error) {
+	answer := new(pb.WriteResponse)
 	err, interrupted := c.retry(ctx, func(ctx context.Context) error {
 		request, connection := it.request, c.connections.Load()
 		if connection != l.vouched || c.conn.GetState() != connectivity.Ready {
-			request = request.with(it.method, l.newest.last(l.ledger))
+			request = request.with(l.newest.receipt())
 		}
 		var to peer.Peer // has no address if there was no connection, and so nothing was sent
 		err := c.conn.Invoke(ctx, it.method, request, answer, asFrozen(), grpc.Peer(&to))
@@ -136,12 +139,12 @@ func (c *Client) send(ctx context.Context, op string, l *lane, it *item, answer 
 		return err
 	})
 	if err == nil {
-		return nil
+		return answer, nil
 	}
 	e := failed(op, l.ledger, err, interrupted)
 	e.Sequence = it.sequence
 	e.Unknown = it.maybe && !settles(err)
-	return e
+	return nil, e
 }
 
 // settle retries, in order, the writes that earlier calls left pending in the lane. The caller
@@ -149,8 +152,7 @@ func (c *Client) send(ctx context.Context, op string, l *lane, it *item, answer 
 func (c *Client) settle(ctx context.Context, op string, l *lane) *Error {
 	for len(l.pending) > 0 {
 		it := l.pending[0]
-		answer := api.NewAnswer(api.At(it.method))
-		err := c.send(ctx, op, l, it, answer)
+		answer, err := c.send(ctx, op, l, it)
 		switch {
 		case err == nil:
 			l.advance(it.sequence, 1)

@@ -13,7 +13,7 @@ import (
 // is at most 128 bytes of [A-Za-z0-9._-]; use another key for another charge.
 func (c *Client) ReportOnce(ctx context.Context, ledger, key string, events []*pb.Event,
 	labels map[string]string) (*pb.WriteResponse, error) {
-	return once[*pb.WriteResponse](ctx, c, "ReportOnce", ledger, key,
+	return c.once(ctx, "ReportOnce", ledger, key,
 		Write{Action: &pb.Charge{Events: events, Labels: labels}})
 }
 

@@ -13,7 +13,7 @@ import (
 // for an error with Unknown set; without it nothing was written.
 func (c *Client) Report(ctx context.Context, ledger string, events []*pb.Event,
 	labels map[string]string) (*pb.WriteResponse, error) {
-	return inLane[*pb.WriteResponse](ctx, c, "Report", ledger,
+	return c.write(ctx, "Report", ledger,
 		Write{Action: &pb.Charge{Events: events, Labels: labels}})
 }
 

@@ -22,14 +22,14 @@ func (c *Client) Reserve(ctx context.Context, ledger string, events []*pb.Event,
 	if err != nil {
 		return nil, err
 	}
-	return inLane[*pb.WriteResponse](ctx, c, "Reserve", ledger, w)
+	return c.write(ctx, "Reserve", ledger, w)
 }
 
 // Commit charges a part of an open reservation, named by its position. It is
 // never refused for lack of budget. It travels in the lane like Report.
 func (c *Client) Commit(ctx context.Context, ledger string, reservation uint64, events []*pb.Event,
 	labels map[string]string) (*pb.WriteResponse, error) {
-	return inLane[*pb.WriteResponse](ctx, c, "Commit", ledger,
+	return c.write(ctx, "Commit", ledger,
 		Write{Action: &pb.Commit{Reservation: reservation, Events: events, Labels: labels}})
 }
 
@@ -37,7 +37,7 @@ func (c *Client) Commit(ctx context.Context, ledger string, reservation uint64, 
 // or will be, computed from the data for it. The request travels in the lane as Report's does.
 func (c *Client) Release(ctx context.Context, ledger string, reservation uint64,
 	reason string) (*pb.WriteResponse, error) {
-	return inLane[*pb.WriteResponse](ctx, c, "Release", ledger,
+	return c.write(ctx, "Release", ledger,
 		Write{Action: &pb.Release{Reservation: reservation, Reason: reason}})
 }
 
@@ -48,20 +48,20 @@ func (c *Client) ReserveOnce(ctx context.Context, ledger, key string, events []*
 	if err != nil {
 		return nil, err
 	}
-	return once[*pb.WriteResponse](ctx, c, "ReserveOnce", ledger, key, w)
+	return c.once(ctx, "ReserveOnce", ledger, key, w)
 }
 
 // CommitOnce is Commit under a key that the caller chooses: see ReportOnce.
 func (c *Client) CommitOnce(ctx context.Context, ledger, key string, reservation uint64, events []*pb.Event,
 	labels map[string]string) (*pb.WriteResponse, error) {
-	return once[*pb.WriteResponse](ctx, c, "CommitOnce", ledger, key,
+	return c.once(ctx, "CommitOnce", ledger, key,
 		Write{Action: &pb.Commit{Reservation: reservation, Events: events, Labels: labels}})
 }
 
 // ReleaseOnce is Release under a key that the caller chooses: see ReportOnce.
 func (c *Client) ReleaseOnce(ctx context.Context, ledger, key string, reservation uint64,
 	reason string) (*pb.WriteResponse, error) {
-	return once[*pb.WriteResponse](ctx, c, "ReleaseOnce", ledger, key,
+	return c.once(ctx, "ReleaseOnce", ledger, key,
 		Write{Action: &pb.Release{Reservation: reservation, Reason: reason}})
 }
 

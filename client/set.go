@@ -38,103 +38,67 @@ const SetLane = ""
 // with the retries and errors of Client.Report. If it is refused, Error.Refusal names the ledgers that lack
 // budget, what each of them lacks, and what would fit in all of them.
 func (s *Set) Report(ctx context.Context, contribution pb.SetPart_Contribution, events []*pb.Event,
-	labels map[string]string) (*pb.ReportSetResponse, error) {
-	return inLane[*pb.ReportSetResponse](ctx, s.c, "Set.Report", SetLane, s.charge(contribution, events, labels))
+	labels map[string]string) (*pb.WriteResponse, error) {
+	return s.c.write(ctx, "Set.Report", SetLane, s.charge(contribution, events, labels))
 }
 
 // ReportOnce is Report under a key that the caller chooses: see Client.ReportOnce. The key covers the set:
 // another set, or other events, under the same key are refused with ALREADY_EXISTS.
 func (s *Set) ReportOnce(ctx context.Context, key string, contribution pb.SetPart_Contribution,
-	events []*pb.Event, labels map[string]string) (*pb.ReportSetResponse, error) {
-	return once[*pb.ReportSetResponse](ctx, s.c, "Set.ReportOnce", SetLane, key,
+	events []*pb.Event, labels map[string]string) (*pb.WriteResponse, error) {
+	return s.c.once(ctx, "Set.ReportOnce", SetLane, key,
 		s.charge(contribution, events, labels))
 }
 
 // CheckOnce asks what ReportOnce would do now, and writes nothing. The answer has the ledgers of the set, and
 // Refusal where it would be refused. If the key is already used for this charge it has the first receipt.
 func (s *Set) CheckOnce(ctx context.Context, key string, contribution pb.SetPart_Contribution, events []*pb.Event,
-	labels map[string]string) (*pb.ReportSetResponse, error) {
+	labels map[string]string) (*pb.WriteResponse, error) {
 	const op = "Set.CheckOnce"
 	writer, err := requestWriter(op, SetLane, key)
 	if err != nil {
 		return nil, err
 	}
-	var answer *pb.ReportSetResponse
+	var answer *pb.WriteResponse
 	err = s.c.read(ctx, op, SetLane, func(ctx context.Context) (err error) {
-		answer, err = s.c.api.ReportSet(ctx, &pb.ReportSetRequest{Set: s.set, Writer: writer, Sequence: 1,
-			Charge: &pb.Charge{Events: events, Labels: labels}, Contribution: contribution, CheckOnly: true})
+		answer, err = s.c.api.Report(ctx, &pb.ReportRequest{
+			Lane:   &pb.Lane{Ledgers: s.set, Contribution: contribution, Writer: writer, Sequence: 1, CheckOnly: true},
+			Charge: &pb.Charge{Events: events, Labels: labels}})
 		return err
 	})
 	return answer, err
 }
 
 func (s *Set) charge(contribution pb.SetPart_Contribution, events []*pb.Event, labels map[string]string) Write {
-	return Write{Set: s.set, Contribution: contribution, Action: &pb.Charge{Events: events, Labels: labels}}
+	return Write{Ledgers: s.set, Contribution: contribution, Action: &pb.Charge{Events: events, Labels: labels}}
 }
 
-// Reserve sets events aside in each of the ledgers, or in none of them: see Client.Reserve. The receipt names
-// the reservation for Commit and Release.
+// Reserve sets events aside in each of the ledgers, or in none of them: see Client.Reserve. The receipt's ledger
+// and position name the reservation for Client.Commit and Client.Release, which do the same in all of its ledgers.
 func (s *Set) Reserve(ctx context.Context, contribution pb.SetPart_Contribution, events []*pb.Event,
-	lifetime time.Duration, labels map[string]string) (*pb.ReserveSetResponse, error) {
+	lifetime time.Duration, labels map[string]string) (*pb.WriteResponse, error) {
 	w, err := s.reserve("Set.Reserve", contribution, events, lifetime, labels)
 	if err != nil {
 		return nil, err
 	}
-	return inLane[*pb.ReserveSetResponse](ctx, s.c, "Set.Reserve", SetLane, w)
+	return s.c.write(ctx, "Set.Reserve", SetLane, w)
 }
 
 // ReserveOnce is Reserve under a key that the caller chooses: see ReportOnce.
 func (s *Set) ReserveOnce(ctx context.Context, key string, contribution pb.SetPart_Contribution,
-	events []*pb.Event, lifetime time.Duration, labels map[string]string) (*pb.ReserveSetResponse, error) {
+	events []*pb.Event, lifetime time.Duration, labels map[string]string) (*pb.WriteResponse, error) {
 	w, err := s.reserve("Set.ReserveOnce", contribution, events, lifetime, labels)
 	if err != nil {
 		return nil, err
 	}
-	return once[*pb.ReserveSetResponse](ctx, s.c, "Set.ReserveOnce", SetLane, key, w)
+	return s.c.once(ctx, "Set.ReserveOnce", SetLane, key, w)
 }
 
 func (s *Set) reserve(op string, contribution pb.SetPart_Contribution, events []*pb.Event, lifetime time.Duration,
 	labels map[string]string) (Write, error) {
 	w, err := reserveOf(op, SetLane, events, lifetime, labels)
-	w.Set, w.Contribution = s.set, contribution
+	w.Ledgers, w.Contribution = s.set, contribution
 	return w, err
-}
-
-// ReservationOf names what Reserve has set aside, by its receipt.
-func ReservationOf(r *pb.SetReceipt) *pb.SetReservation {
-	return &pb.SetReservation{Journal: r.GetJournal(), Position: r.GetPosition()}
-}
-
-// CommitSet charges a part of what Set.Reserve has set aside, the same part in all of its ledgers, or in none.
-// It travels in the lane like Set.Report.
-func (c *Client) CommitSet(ctx context.Context, reservation *pb.SetReservation, events []*pb.Event,
-	labels map[string]string) (*pb.CommitSetResponse, error) {
-	return inLane[*pb.CommitSetResponse](ctx, c, "CommitSet", SetLane, commitOfSet(reservation, events, labels))
-}
-
-// CommitSetOnce is CommitSet under a key that the caller chooses: see ReportOnce.
-func (c *Client) CommitSetOnce(ctx context.Context, key string, reservation *pb.SetReservation, events []*pb.Event,
-	labels map[string]string) (*pb.CommitSetResponse, error) {
-	return once[*pb.CommitSetResponse](ctx, c, "CommitSetOnce", SetLane, key, commitOfSet(reservation, events, labels))
-}
-
-func commitOfSet(reservation *pb.SetReservation, events []*pb.Event, labels map[string]string) Write {
-	return Write{Action: &pb.SetCommit{Reservation: reservation, Events: events, Labels: labels}}
-}
-
-// ReleaseSet gives back what is left of what Set.Reserve has set aside, in all of its ledgers. The caller
-// asserts that nothing was, or will be, computed from the data for it. It travels in the lane like Set.Report.
-func (c *Client) ReleaseSet(ctx context.Context, reservation *pb.SetReservation,
-	reason string) (*pb.ReleaseSetResponse, error) {
-	return inLane[*pb.ReleaseSetResponse](ctx, c, "ReleaseSet", SetLane,
-		Write{Action: &pb.SetRelease{Reservation: reservation, Reason: reason}})
-}
-
-// ReleaseSetOnce is ReleaseSet under a key that the caller chooses: see ReportOnce.
-func (c *Client) ReleaseSetOnce(ctx context.Context, key string, reservation *pb.SetReservation,
-	reason string) (*pb.ReleaseSetResponse, error) {
-	return once[*pb.ReleaseSetResponse](ctx, c, "ReleaseSetOnce", SetLane, key,
-		Write{Action: &pb.SetRelease{Reservation: reservation, Reason: reason}})
 }
 
 // Query asks what each of the ledgers costs, and what they cost together: for a record that is in all of them,

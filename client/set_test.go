@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
@@ -23,62 +22,56 @@ type fakeSets struct {
 	refusal *pb.SetRefusal
 }
 
-// write decides one request. Its fields have the same names in all four.
-func (f *fakeSets) write(ctx context.Context, r proto.Message) (*pb.SetReceipt, bool, error) {
+// write decides one request.
+func (f *fakeSets) write(ctx context.Context, lane *pb.Lane, r proto.Message) (*pb.WriteResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	happens := f.next(ctx, "Set")
-	m := r.ProtoReflect()
-	field := func(name protoreflect.Name) protoreflect.Value { return m.Get(m.Descriptor().Fields().ByName(name)) }
-	m.Clear(m.Descriptor().Fields().ByName("last_receipt"))
+	lane.LastReceipt = nil
 	if happens == failBefore {
-		return nil, false, errDown
+		return nil, errDown
 	}
-	sequence := field("sequence").Uint()
-	receipt := &pb.SetReceipt{StoreId: "s", Journal: "system:sets/a", Writer: field("writer").String(),
+	sequence := lane.GetSequence()
+	receipt := &pb.Receipt{StoreId: "s", Ledger: "system:sets/a", Writer: lane.GetWriter(),
 		Sequence: sequence, Position: sequence + 10, HeadHash: slices.Repeat([]byte{byte(sequence)}, 32)}
 	switch n := uint64(len(f.written)); {
 	case sequence > n+1 || sequence == 0:
-		return nil, false, status.Errorf(codes.FailedPrecondition, "sequence: %d; allowed: %d", sequence, n+1)
+		return nil, status.Errorf(codes.FailedPrecondition, "sequence: %d; allowed: %d", sequence, n+1)
 	case sequence <= n && !proto.Equal(f.written[sequence-1], r):
-		return nil, false, status.Error(codes.AlreadyExists, "used for something else")
+		return nil, status.Error(codes.AlreadyExists, "used for something else")
 	case sequence <= n:
-		return receipt, true, nil
+		return &pb.WriteResponse{Receipt: receipt, Replayed: true}, nil
 	case f.refusal != nil:
 		st, err := status.New(codes.ResourceExhausted, "budget exceeded in 1 of 2 ledgers").WithDetails(f.refusal)
 		if err != nil {
 			panic(err)
 		}
-		return nil, false, st.Err()
+		return nil, st.Err()
 	}
 	f.written = append(f.written, proto.Clone(r))
 	if happens == failAfter {
-		return nil, false, errDown
+		return nil, errDown
 	}
-	return receipt, false, nil
+	return &pb.WriteResponse{Receipt: receipt}, nil
 }
 
-func (f *fakeSets) ReportSet(ctx context.Context, r *pb.ReportSetRequest) (*pb.ReportSetResponse, error) {
-	if r.CheckOnly {
-		return &pb.ReportSetResponse{CheckOnly: true, Ledgers: r.Set.Ledgers, Refusal: f.refusal}, nil
+func (f *fakeSets) Report(ctx context.Context, r *pb.ReportRequest) (*pb.WriteResponse, error) {
+	if r.Lane.CheckOnly {
+		return &pb.WriteResponse{CheckOnly: true, Ledgers: r.Lane.Ledgers.Ledgers, Refusal: f.refusal}, nil
 	}
-	receipt, replayed, err := f.write(ctx, r)
-	return &pb.ReportSetResponse{Receipt: receipt, Replayed: replayed}, err
+	return f.write(ctx, r.Lane, r)
 }
 
-func (f *fakeSets) ReserveSet(ctx context.Context, r *pb.ReserveSetRequest) (*pb.ReserveSetResponse, error) {
-	receipt, replayed, err := f.write(ctx, r)
-	return &pb.ReserveSetResponse{Receipt: receipt, Replayed: replayed}, err
+func (f *fakeSets) Reserve(ctx context.Context, r *pb.ReserveRequest) (*pb.WriteResponse, error) {
+	return f.write(ctx, r.Lane, r)
 }
 
-func (f *fakeSets) CommitSet(ctx context.Context, r *pb.CommitSetRequest) (*pb.CommitSetResponse, error) {
-	receipt, replayed, err := f.write(ctx, r)
-	return &pb.CommitSetResponse{Receipt: receipt, Replayed: replayed}, err
+func (f *fakeSets) Commit(ctx context.Context, r *pb.CommitRequest) (*pb.WriteResponse, error) {
+	return f.write(ctx, r.Lane, r)
 }
 
-func (f *fakeSets) ReleaseSet(ctx context.Context, r *pb.ReleaseSetRequest) (*pb.ReleaseSetResponse, error) {
-	receipt, replayed, err := f.write(ctx, r)
-	return &pb.ReleaseSetResponse{Receipt: receipt, Replayed: replayed}, err
+func (f *fakeSets) Release(ctx context.Context, r *pb.ReleaseRequest) (*pb.WriteResponse, error) {
+	return f.write(ctx, r.Lane, r)
 }
 
 func someEvents() []*pb.Event {
@@ -115,22 +108,24 @@ func TestSetsUnderFaults(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := c.CommitSet(ctx, ReservationOf(reserved.GetReceipt()), someEvents(), nil); err != nil {
+				journal, position := reserved.GetReceipt().GetLedger(), reserved.GetReceipt().GetPosition()
+				if _, err := c.Commit(ctx, journal, position, someEvents(), nil); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := c.ReleaseSet(ctx, ReservationOf(reserved.GetReceipt()), "done"); err != nil {
+				if _, err := c.Release(ctx, journal, position, "done"); err != nil {
 					t.Fatal(err)
 				}
 				if len(f.written) != 4 {
 					t.Fatalf("written: %v", f.written)
 				}
-				report := f.written[0].(*pb.ReportSetRequest)
-				reserve := f.written[1].(*pb.ReserveSetRequest)
-				commit := f.written[2].(*pb.CommitSetRequest)
-				release := f.written[3].(*pb.ReleaseSetRequest)
-				if report.Set.Range.GetLast() != "07" || report.Charge.Labels["run"] != "7" ||
-					commit.Commit.Reservation.Position != 12 || release.Release.Reservation.Position != 12 ||
-					release.Release.Reservation.Journal != "system:sets/a" || release.Release.Reason != "done" ||
+				report := f.written[0].(*pb.ReportRequest)
+				reserve := f.written[1].(*pb.ReserveRequest)
+				commit := f.written[2].(*pb.CommitRequest)
+				release := f.written[3].(*pb.ReleaseRequest)
+				if report.Lane.Ledgers.Range.GetLast() != "07" || report.Charge.Labels["run"] != "7" ||
+					commit.Commit.Reservation != 12 || release.Release.Reservation != 12 ||
+					release.Lane.Ledger != "system:sets/a" || release.Release.Reason != "done" ||
+					commit.Lane.Ledger != "system:sets/a" || reserve.Lane.Ledger != "" ||
 					reserve.Reserve.LifetimeSeconds != 3600 {
 					t.Errorf("written: %v", f.written)
 				}
@@ -183,12 +178,12 @@ func TestSetSettles(t *testing.T) {
 		t.Fatal(err)
 	}
 	pending := c.Pending(SetLane)
-	if len(pending) != 1 || !slices.Equal(pending[0].Set.GetLedgers(), []string{"a", "b"}) ||
+	if len(pending) != 1 || !slices.Equal(pending[0].Ledgers.GetLedgers(), []string{"a", "b"}) ||
 		len(pending[0].Action.(*pb.Charge).GetEvents()) != 1 {
 		t.Fatalf("pending: %+v", pending)
 	}
 	down = false
-	if _, err := c.ReleaseSet(t.Context(), &pb.SetReservation{Journal: "system:sets/a", Position: 11}, ""); err != nil {
+	if _, err := c.Release(t.Context(), "system:sets/a", 11, ""); err != nil {
 		t.Fatal(err)
 	}
 	if len(f.written) != 2 || len(c.Pending(SetLane)) != 0 {
@@ -196,30 +191,23 @@ func TestSetSettles(t *testing.T) {
 	}
 }
 
-// A write on a new connection shows the newest receipt of the lane: each request has it in a field of its own.
-func TestSetsShowTheirReceipt(t *testing.T) {
+// A release of unknown outcome stays in the lane of all writes to several ledgers, with the journal that it is about.
+func TestPendingReleaseOfSeveral(t *testing.T) {
 	t.Parallel()
-	last := &pb.SetReceipt{StoreId: "s", Journal: "system:sets/a", Position: 11, HeadHash: make([]byte, 32)}
-	var w witness
-	w.see(&pb.ReportSetResponse{Receipt: last})
-	for _, write := range []Write{{Set: &pb.LedgerSet{}, Action: &pb.Charge{}},
-		{Set: &pb.LedgerSet{}, Action: &pb.Reserve{}},
-		{Action: &pb.SetCommit{}}, {Action: &pb.SetRelease{}}} {
-		it, _, err := freezeItem("", "", "w", 1, write)
-		if err != nil {
-			t.Fatal(err)
+	f := &fakeSets{fake: newFake()}
+	f.fault = func(string) fault { return failAfter }
+	c := f.serve(t, f, Config{MaxAttempts: 1})
+	if _, err := c.Release(t.Context(), "system:sets/a", 11, "done"); err == nil {
+		t.Fatal("no error")
+	}
+	for _, name := range []string{SetLane, "system:sets/b"} {
+		pending := c.Pending(name)
+		if len(pending) != 1 || pending[0].Reserved != "system:sets/a" || pending[0].Action.(*pb.Release).Reservation != 11 {
+			t.Errorf("pending of %q: %+v", name, pending)
 		}
-		_, request, _ := write.unary("", "", 0)
-		proto.Reset(request)
-		if err := proto.Unmarshal(it.request.with(it.method, w.last("")), request); err != nil {
-			t.Fatal(err)
-		}
-		r, ok := request.(interface{ GetLastReceipt() *pb.SetReceipt })
-		if !ok || !proto.Equal(r.GetLastReceipt(), last) {
-			t.Errorf("%s: %v", it.method, request)
-		}
-		if unknown := request.ProtoReflect().GetUnknown(); len(unknown) > 0 {
-			t.Errorf("%s: unknown fields %x", it.method, unknown)
-		}
+	}
+	if _, again, err := c.Pending(SetLane)[0].unary(SetLane, "w", 1); err != nil ||
+		again.(*pb.ReleaseRequest).Lane.Ledger != "system:sets/a" {
+		t.Errorf("%v, %v", again, err)
 	}
 }

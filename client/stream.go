@@ -327,7 +327,7 @@ func (s *Stream) finish(err *Error, refused bool) {
 	for i, q := range s.queue {
 		n := s.first + uint64(i)
 		// It cannot fail: the parts were encoded before, and envelope leaves room.
-		it, _, _ := freezeItem("Stream", s.lane.ledger, s.c.writer, n, thawMessage(q.request))
+		it, _ := freezeItem("Stream", s.lane.ledger, s.c.writer, n, thawMessage(q.request))
 		it.maybe = n <= s.reach
 		items = append(items, it)
 	}

@@ -122,7 +122,7 @@ func (c *connection) open() (before uint64, err error) {
 	}
 	err = c.wire.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
 		Open: &pb.ReportStreamRequest_Open{Ledger: c.lane.ledger, Writer: c.c.writer,
-			LastReceipt: c.lane.newest.receipt(c.lane.ledger)},
+			LastReceipt: c.lane.newest.receipt()},
 	}})
 	if err != nil && err != io.EOF { // at io.EOF Recv has the reason
 		return 0, err

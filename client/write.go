@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -15,29 +16,30 @@ import (
 
 // Write is the content of one write in a lane.
 type Write struct {
-	// Action says what is done: a *pb.Charge, *pb.Reserve, *pb.Commit, *pb.Release, or another action of the API. Of
-	// what was reserved in several ledgers it is a *pb.SetCommit or a *pb.SetRelease.
+	// Action says what is done: a *pb.Charge, *pb.Reserve, *pb.Commit, *pb.Release, or another action of the API.
 	Action proto.Message
 
-	// Set says that a charge or a reservation is for several ledgers, and Contribution whose rows its sensitivity
+	// Ledgers says that a charge or a reservation is for several ledgers, and Contribution whose rows its sensitivity
 	// bounds.
-	Set          *pb.LedgerSet
+	Ledgers      *pb.LedgerSet
 	Contribution pb.SetPart_Contribution
+	// Reserved is the ledger of the receipt of what was reserved in several ledgers, for a commit or a release of it.
+	Reserved string
 }
 
 // Write makes a write to a ledger. The action is the message that the write's request has beside its lane, such as
 // *pb.Raise, *pb.Refund, *pb.Close or *pb.Approve. To amend a dataset, the ledger is "dataset:" and the dataset's
 // identifier, which names its record. The request travels in the lane as Report's does.
 func (c *Client) Write(ctx context.Context, ledger string, action proto.Message) (*pb.WriteResponse, error) {
-	return inLane[*pb.WriteResponse](ctx, c, "Write", ledger, Write{Action: action})
+	return c.write(ctx, "Write", ledger, Write{Action: action})
 }
 
 // WriteOnce is Write under a key that the caller chooses: see ReportOnce.
 func (c *Client) WriteOnce(ctx context.Context, ledger, key string, action proto.Message) (*pb.WriteResponse, error) {
-	return once[*pb.WriteResponse](ctx, c, "WriteOnce", ledger, key, Write{Action: action})
+	return c.once(ctx, "WriteOnce", ledger, key, Write{Action: action})
 }
 
-// methods returns the methods that write to one ledger, by the types of their actions.
+// methods returns the methods that write, by the types of their actions.
 var methods = sync.OnceValue(func() map[protoreflect.FullName]protoreflect.MethodDescriptor {
 	all := map[protoreflect.FullName]protoreflect.MethodDescriptor{}
 	for m := range api.Methods() {
@@ -48,26 +50,17 @@ var methods = sync.OnceValue(func() map[protoreflect.FullName]protoreflect.Metho
 	return all
 })
 
+// laneName names the lane of this client in which writes to a ledger travel. Those about what was reserved in several
+// ledgers travel with all others about several.
+func laneName(ledger string) string {
+	if strings.HasPrefix(ledger, "system:sets/") {
+		return SetLane
+	}
+	return ledger
+}
+
 // unary returns how w travels alone: the method and the request.
 func (w Write) unary(ledger, writer string, sequence uint64) (method string, request proto.Message, err error) {
-	switch a := w.Action.(type) {
-	case *pb.SetCommit:
-		return pb.Charges_CommitSet_FullMethodName,
-			&pb.CommitSetRequest{Writer: writer, Sequence: sequence, Commit: a}, nil
-	case *pb.SetRelease:
-		return pb.Charges_ReleaseSet_FullMethodName,
-			&pb.ReleaseSetRequest{Writer: writer, Sequence: sequence, Release: a}, nil
-	case *pb.Reserve:
-		if w.Set != nil {
-			return pb.Charges_ReserveSet_FullMethodName, &pb.ReserveSetRequest{Set: w.Set, Writer: writer,
-				Sequence: sequence, Reserve: a, Contribution: w.Contribution}, nil
-		}
-	case *pb.Charge:
-		if w.Set != nil {
-			return pb.Charges_ReportSet_FullMethodName, &pb.ReportSetRequest{Set: w.Set, Writer: writer,
-				Sequence: sequence, Charge: a, Contribution: w.Contribution}, nil
-		}
-	}
 	if w.Action == nil || !w.Action.ProtoReflect().IsValid() {
 		return "", nil, fmt.Errorf("action: missing; allowed: what is to be done, such as a Charge")
 	}
@@ -76,10 +69,12 @@ func (w Write) unary(ledger, writer string, sequence uint64) (method string, req
 		return "", nil, fmt.Errorf("action: %s; allowed: a message that a request has beside its lane, "+
 			"such as a Charge", w.Action.ProtoReflect().Descriptor().FullName())
 	}
-	return api.Path(m), requestOf(m, &pb.Lane{Ledger: ledger, Writer: writer, Sequence: sequence}, w.Action), nil
+	lane := &pb.Lane{Ledger: cmp.Or(w.Reserved, ledger), Writer: writer, Sequence: sequence, Ledgers: w.Ledgers,
+		Contribution: w.Contribution}
+	return api.Path(m), requestOf(m, lane, w.Action), nil
 }
 
-// requestOf makes the request of a method that writes to one ledger.
+// requestOf makes the request of a method that writes.
 func requestOf(m protoreflect.MethodDescriptor, lane *pb.Lane, action proto.Message) proto.Message {
 	request := api.NewRequest(m)
 	set := request.ProtoReflect()
@@ -105,55 +100,41 @@ func (w Write) streamed() (field int, content proto.Message) {
 // contentOf decodes a frozen write. It cannot fail, because this client encoded the bytes
 // itself.
 func contentOf(it *item) Write {
-	m := api.At(it.method)
-	request := api.NewRequest(m)
+	request := api.NewRequest(api.At(it.method))
 	_ = proto.Unmarshal(it.request, request)
-	switch r := request.(type) {
-	case *pb.ReportSetRequest:
-		return Write{Set: r.GetSet(), Contribution: r.GetContribution(), Action: r.GetCharge()}
-	case *pb.ReserveSetRequest:
-		return Write{Set: r.GetSet(), Contribution: r.GetContribution(), Action: r.GetReserve()}
-	case *pb.CommitSetRequest:
-		return Write{Action: r.GetCommit()}
-	case *pb.ReleaseSetRequest:
-		return Write{Action: r.GetRelease()}
+	lane := request.(interface{ GetLane() *pb.Lane }).GetLane()
+	w := Write{Action: api.Action(request), Ledgers: lane.GetLedgers(), Contribution: lane.GetContribution()}
+	if name := lane.GetLedger(); name != laneName(name) {
+		w.Reserved = name
 	}
-	return Write{Action: api.Action(request)}
+	return w
 }
 
-// freezeItem returns the frozen request of w, and an empty answer to decode into.
-func freezeItem(op, ledger, writer string, sequence uint64, w Write) (*item, proto.Message, error) {
+// freezeItem returns the frozen request of w.
+func freezeItem(op, ledger, writer string, sequence uint64, w Write) (*item, error) {
 	method, request, err := w.unary(ledger, writer, sequence)
 	if err != nil {
-		return nil, nil, invalid(op, ledger, err.Error())
+		return nil, invalid(op, ledger, err.Error())
 	}
 	b, err := freeze(op, ledger, request)
-	return &item{sequence: sequence, method: method, request: b}, api.NewAnswer(api.At(method)), err
-}
-
-// inLane sends w as the next write of this client's lane. A is the type of its answer.
-func inLane[A proto.Message](ctx context.Context, c *Client, op, ledger string, w Write) (answer A, err error) {
-	got, err := c.write(ctx, op, ledger, w)
-	if err != nil {
-		return answer, err
-	}
-	return got.(A), nil
+	return &item{sequence: sequence, method: method, request: b}, err
 }
 
 // once sends w under a key that the caller chose for this one write.
-func once[A proto.Message](ctx context.Context, c *Client, op, ledger, key string, w Write) (answer A, err error) {
+func (c *Client) once(ctx context.Context, op, ledger, key string, w Write) (*pb.WriteResponse, error) {
 	writer, err := requestWriter(op, ledger, key)
 	if err != nil {
-		return answer, err
+		return nil, err
 	}
-	it, got, err := freezeItem(op, ledger, writer, 1, w)
+	it, err := freezeItem(op, ledger, writer, 1, w)
 	if err != nil {
-		return answer, err
+		return nil, err
 	}
-	if err := c.send(ctx, op, &lane{ledger: ledger}, it, got); err != nil { // a lane of its own
-		return answer, err
+	answer, failed := c.send(ctx, op, &lane{ledger: laneName(ledger)}, it) // a lane of its own
+	if failed != nil {
+		return nil, failed
 	}
-	return got.(A), nil
+	return answer, nil
 }
 
 // inKey has the letters of which a key may consist.

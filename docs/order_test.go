@@ -56,7 +56,7 @@ var backward = map[string]int{
 
 // loners are packages that have one importer and give no reason.
 var loners = []string{
-	"internal/server/backups", "internal/server/policies", "internal/server/refusals", "internal/server/sets",
+	"internal/server/backups", "internal/server/policies", "internal/server/refusals",
 }
 
 // upward are arrows that run up.

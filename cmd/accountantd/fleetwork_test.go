@@ -67,14 +67,14 @@ func (w *fleetWriter) op(kind string, size uint64, ledgers []*fleetLedger) *flee
 
 // answer is what a write's caller is told.
 type answer struct {
-	members  []*pb.SetMember // in the order of the write's ledgers
-	receipt  *pb.Receipt     // nil if there are several ledgers
-	replayed bool            // it was written before
+	members  []*pb.ReceiptMember // in the order of the write's ledgers
+	receipt  *pb.Receipt         // nil if there are several ledgers
+	replayed bool                // it was written before
 }
 
 // receiptOf is the answer that a receipt of one ledger gives.
 func receiptOf(r *pb.Receipt, replayed bool) answer {
-	return answer{receipt: r, replayed: replayed, members: []*pb.SetMember{
+	return answer{receipt: r, replayed: replayed, members: []*pb.ReceiptMember{
 		{Ledger: r.GetLedger(), Position: r.GetPosition(), HeadHash: r.GetHeadHash()}}}
 }
 
@@ -91,12 +91,12 @@ func single(a interface {
 
 // several is the answer to a write of a set.
 func several(t *testing.T, ledgers []*fleetLedger) func(interface {
-	GetReceipt() *pb.SetReceipt
+	GetReceipt() *pb.Receipt
 	GetReplayed() bool
 }, error) (answer, error) {
 	t.Helper()
 	return func(a interface {
-		GetReceipt() *pb.SetReceipt
+		GetReceipt() *pb.Receipt
 		GetReplayed() bool
 	}, err error) (told answer, _ error) {
 		if err != nil {
@@ -104,7 +104,7 @@ func several(t *testing.T, ledgers []*fleetLedger) func(interface {
 		}
 		for _, g := range ledgers {
 			i := slices.IndexFunc(a.GetReceipt().GetMembers(),
-				func(m *pb.SetMember) bool { return m.GetLedger() == g.name })
+				func(m *pb.ReceiptMember) bool { return m.GetLedger() == g.name })
 			if i < 0 {
 				t.Errorf("receipt %v lacks %s", a.GetReceipt(), g.name)
 				return answer{}, nil
@@ -306,9 +306,9 @@ func setOf(ledgers []*fleetLedger) *pb.LedgerSet {
 func (w *fleetWriter) chargeSet(ledgers []*fleetLedger) {
 	op := w.op("charge", 1+w.random.Uint64N(3), ledgers)
 	w.write(op, func(ctx context.Context, c api.Client) (answer, error) {
-		return several(w.t, ledgers)(c.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
-			Set: setOf(ledgers), Writer: op.writer,
-			Sequence: 1, Charge: &pb.Charge{Events: releases(int(op.size))}}))
+		return several(w.t, ledgers)(c.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+			Ledgers: setOf(ledgers), Writer: op.writer, Sequence: 1},
+			Charge: &pb.Charge{Events: releases(int(op.size))}}))
 	})
 }
 
@@ -320,29 +320,31 @@ func (w *fleetWriter) reserveSet(ledgers []*fleetLedger) {
 		op.brief = brief
 		return op
 	}
-	var held *pb.SetReservation
+	var held *pb.Receipt
 	o := op("reserve", 2)
 	if !w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
-		a, err := c.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
-			Set: setOf(ledgers), Writer: o.writer, Sequence: 1,
+		a, err := c.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+			Ledgers: setOf(ledgers), Writer: o.writer, Sequence: 1},
 			Reserve: &pb.Reserve{Events: releases(2), LifetimeSeconds: lifetime}})
-		held = &pb.SetReservation{Journal: a.GetReceipt().GetJournal(), Position: a.GetReceipt().GetPosition()}
+		held = a.GetReceipt()
 		return several(w.t, ledgers)(a, err)
 	}) {
 		return
 	}
 	o = op("commit", 1)
 	w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
-		return several(w.t, ledgers)(c.CommitSet(ctx, &pb.CommitSetRequest{Writer: o.writer, Sequence: 1,
-			Commit: &pb.SetCommit{Reservation: held, Events: releases(1)}}))
+		return several(w.t, ledgers)(c.Commit(ctx, &pb.CommitRequest{Lane: &pb.Lane{Ledger: held.GetLedger(),
+			Writer: o.writer, Sequence: 1},
+			Commit: &pb.Commit{Reservation: held.GetPosition(), Events: releases(1)}}))
 	})
 	if brief && w.random.IntN(4) > 0 {
 		return
 	}
 	o = op("release", 0)
 	w.write(o, func(ctx context.Context, c api.Client) (answer, error) {
-		return several(w.t, ledgers)(c.ReleaseSet(ctx, &pb.ReleaseSetRequest{Writer: o.writer, Sequence: 1,
-			Release: &pb.SetRelease{Reservation: held}}))
+		return several(w.t, ledgers)(c.Release(ctx, &pb.ReleaseRequest{Lane: &pb.Lane{Ledger: held.GetLedger(),
+			Writer: o.writer, Sequence: 1},
+			Release: &pb.Release{Reservation: held.GetPosition()}}))
 	})
 }
 

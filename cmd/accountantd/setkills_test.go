@@ -114,7 +114,7 @@ type setRace struct {
 type toldSet struct {
 	names   []string
 	count   uint32
-	receipt *pb.SetReceipt // nil: refused
+	receipt *pb.Receipt // nil: refused
 }
 
 func (r *setRace) work(worker, charges int) {
@@ -126,8 +126,8 @@ func (r *setRace) work(worker, charges int) {
 			of.names = append(of.names, blockName(j))
 		}
 		writer := fmt.Sprintf("request/%d-%d", worker, i)
-		req := &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
-			Writer: writer, Sequence: 1, Set: &pb.LedgerSet{Ledgers: of.names},
+		req := &pb.ReportRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL, Writer: writer, Sequence: 1,
+			Ledgers: &pb.LedgerSet{Ledgers: of.names}},
 			Charge: &pb.Charge{Events: []*pb.Event{{Count: of.count, Mechanism: &pb.Mechanism{
 				Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: proto.Float64(0.1)}}}}}}}
 		for {
@@ -136,7 +136,7 @@ func (r *setRace) work(worker, charges int) {
 				soon := time.Duration(random.IntN(4000)) * time.Microsecond
 				ctx, cancel = context.WithTimeout(context.Background(), soon)
 			}
-			answer, err := r.client.ReportSet(ctx, req)
+			answer, err := r.client.Report(ctx, req)
 			cancel()
 			code := status.Code(err)
 			if code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Aborted ||
@@ -153,7 +153,7 @@ func (r *setRace) work(worker, charges int) {
 			break
 		}
 		if of.receipt != nil && random.IntN(10) == 0 { // once more
-			answer, err := r.client.ReportSet(patiently(r.t), req)
+			answer, err := r.client.Report(patiently(r.t), req)
 			if err == nil && (!answer.GetReplayed() || !proto.Equal(answer.GetReceipt(), of.receipt)) {
 				r.t.Errorf("%s: %v; first %v", writer, answer, of.receipt)
 			}

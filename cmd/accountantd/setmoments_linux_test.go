@@ -101,7 +101,7 @@ func TestSetKilledAtEachMoment(t *testing.T) {
 			close(killed)
 		}
 		type answer struct {
-			*pb.ReportSetResponse
+			*pb.WriteResponse
 			err error
 		}
 		answers := make(chan answer, 1)
@@ -129,7 +129,7 @@ func TestSetKilledAtEachMoment(t *testing.T) {
 		d = start(t, dir)
 		got := <-answers
 		if charged++; got.err != nil || len(got.GetReceipt().GetMembers()) != len(names) {
-			t.Fatalf("moment %d: %v, %v", i, got.ReportSetResponse, got.err)
+			t.Fatalf("moment %d: %v, %v", i, got.WriteResponse, got.err)
 		}
 		if got.GetReplayed() {
 			replayed++

@@ -166,12 +166,6 @@ func (l *losing) Report(ctx context.Context, r *accountantv1.ReportRequest) (*ac
 	return nil, errors.Join(errLost, err)
 }
 
-func (l *losing) ReportSet(ctx context.Context,
-	r *accountantv1.ReportSetRequest) (*accountantv1.ReportSetResponse, error) {
-	_, err := l.to.ReportSet(ctx, r)
-	return nil, errors.Join(errLost, err)
-}
-
 func (l *losing) CloseLedger(ctx context.Context,
 	r *accountantv1.CloseLedgerRequest) (*accountantv1.WriteResponse, error) {
 	_, err := l.to.CloseLedger(ctx, r)

@@ -447,16 +447,17 @@ func TestHolder(t *testing.T) {
 	}
 	// Of what a set has reserved too, where all of its ledgers say the same holder.
 	commitSet := func(who string, of ...string) error {
-		made, err := o.as("trainer-1").ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
-			Set:    &pb.LedgerSet{Ledgers: of},
-			Writer: servertest.Writer(), Sequence: 1,
-			Reserve: &pb.Reserve{LifetimeSeconds: 600, Events: []*pb.Event{servertest.Pure(1, 1)}}})
+		made, err := o.as("trainer-1").Reserve(ctx,
+			&pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL, Ledgers: &pb.LedgerSet{Ledgers: of},
+				Writer: servertest.Writer(), Sequence: 1},
+				Reserve: &pb.Reserve{LifetimeSeconds: 600, Events: []*pb.Event{servertest.Pure(1, 1)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = o.as(who).CommitSet(ctx, &pb.CommitSetRequest{Writer: servertest.Writer(), Sequence: 1,
-			Commit: &pb.SetCommit{Reservation: &pb.SetReservation{Journal: made.GetReceipt().GetJournal(),
-				Position: made.GetReceipt().GetPosition()}, Events: []*pb.Event{servertest.Pure(1, 1)}}})
+		_, err = o.as(who).Commit(ctx, &pb.CommitRequest{Lane: &pb.Lane{Ledger: made.GetReceipt().GetLedger(),
+			Writer: servertest.Writer(), Sequence: 1},
+			Commit: &pb.Commit{Reservation: made.GetReceipt().GetPosition(), Events: []*pb.Event{servertest.Pure(1,
+				1)}}})
 		return err
 	}
 	if err := commitSet("trainer-2", "v/a", "v/b"); err != nil {

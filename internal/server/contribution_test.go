@@ -46,26 +46,29 @@ func TestContributionIsShown(t *testing.T) {
 		return api.NewClient(&servertest.JSON{URL: "http://" + s.HTTPAddr, Client: http.DefaultClient})
 	}
 	for c, list := range names {
-		ask := &pb.ReportSetRequest{Set: &pb.LedgerSet{Ledgers: list}, Writer: "request/" + spelling.Contribution(c),
-			Sequence: 1, Charge: servertest.Gaussian(7, 1), Contribution: c}
+		ask := &pb.ReportRequest{Lane: &pb.Lane{Ledgers: &pb.LedgerSet{Ledgers: list},
+			Writer: "request/" + spelling.Contribution(c), Sequence: 1, Contribution: c},
+			Charge: servertest.Gaussian(7, 1)}
 		for _, client := range []api.Client{s.Client, s.Client} {
-			if a, err := client.ReportSet(ctx, ask); err != nil || a.GetReceipt().GetContribution() != c {
+			if a, err := client.Report(ctx, ask); err != nil || a.GetReceipt().GetContribution() != c {
 				t.Fatalf("%v: receipt %v, %v", c, a.GetReceipt(), err)
 			}
 		}
 		if c == pb.SetPart_PEOPLE_DRAWN_IN_EACH {
 			continue
 		}
-		held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: ask.GetSet(), Writer: ask.GetWriter() +
-			"-held",
-			Sequence: 1, Contribution: c, Reserve: &pb.Reserve{Events: ask.GetCharge().GetEvents(),
+		held, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Ledgers: ask.Lane.Ledgers,
+			Writer: ask.Lane.Writer +
+				"-held", Sequence: 1, Contribution: c},
+			Reserve: &pb.Reserve{Events: ask.GetCharge().GetEvents(),
 				LifetimeSeconds: 60}})
 		if err != nil || held.GetReceipt().GetContribution() != c {
 			t.Fatalf("%v: receipt %v, %v", c, held.GetReceipt(), err)
 		}
-		at := &pb.SetReservation{Journal: held.GetReceipt().GetJournal(), Position: held.GetReceipt().GetPosition()}
-		freed, err := s.Client.ReleaseSet(ctx, &pb.ReleaseSetRequest{Writer: ask.GetWriter() + "-freed", Sequence: 1,
-			Release: &pb.SetRelease{Reservation: at}})
+		at := held.GetReceipt()
+		freed, err := s.Client.Release(ctx, &pb.ReleaseRequest{Lane: &pb.Lane{Ledger: at.GetLedger(),
+			Writer: ask.Lane.Writer + "-freed", Sequence: 1},
+			Release: &pb.Release{Reservation: at.GetPosition()}})
 		if err != nil || freed.GetReceipt().GetContribution() != c {
 			t.Fatalf("%v: receipt %v, %v", c, freed.GetReceipt(), err)
 		}
@@ -136,8 +139,8 @@ func TestAnswersAboutSeveralCountWhatTheyShare(t *testing.T) {
 	s := servertest.Start(t)
 	names := days(t, s, 2)
 	ctx := servertest.Context(t)
-	if _, err := s.Client.ReportSet(ctx, &pb.ReportSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
-		Writer: "request/a", Contribution: pb.SetPart_IN_EACH,
+	if _, err := s.Client.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Ledgers: &pb.LedgerSet{Ledgers: names},
+		Sequence: 1, Writer: "request/a", Contribution: pb.SetPart_IN_EACH},
 		Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(0.1, 1)}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -161,14 +164,15 @@ func TestMixtureInEachSaysWhatIsDrawn(t *testing.T) {
 	names := days(t, s, 2)
 	m := &pb.Mechanism{Kind: &pb.Mechanism_MixtureOfGaussians{MixtureOfGaussians: &pb.MixtureOfGaussians{
 		StandardDeviation: proto.Float64(30), Sensitivities: []float64{0, 1}, Probabilities: []float64{0.5, 0.5}}}}
-	ask := &pb.ReportSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1, Writer: "request/a", CheckOnly: true,
-		Contribution: pb.SetPart_IN_EACH, Charge: &pb.Charge{Events: []*pb.Event{{Mechanism: m, Count: 1}}}}
-	_, err := s.Client.ReportSet(servertest.Context(t), ask)
+	ask := &pb.ReportRequest{Lane: &pb.Lane{Ledgers: &pb.LedgerSet{Ledgers: names}, Sequence: 1, Writer: "request/a",
+		CheckOnly: true, Contribution: pb.SetPart_IN_EACH},
+		Charge: &pb.Charge{Events: []*pb.Event{{Mechanism: m, Count: 1}}}}
+	_, err := s.Client.Report(servertest.Context(t), ask)
 	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "ROWS_DRAWN_IN_EACH if the rows") {
 		t.Errorf("in each: %v", err)
 	}
-	ask.Contribution = pb.SetPart_ROWS_DRAWN_IN_EACH
-	if _, err = s.Client.ReportSet(servertest.Context(t), ask); status.Code(err) == codes.InvalidArgument {
+	ask.Lane.Contribution = pb.SetPart_ROWS_DRAWN_IN_EACH
+	if _, err = s.Client.Report(servertest.Context(t), ask); status.Code(err) == codes.InvalidArgument {
 		t.Errorf("rows drawn in each: %v", err)
 	}
 }
@@ -177,8 +181,8 @@ func TestMixtureInEachSaysWhatIsDrawn(t *testing.T) {
 func (s *datasetServer) opened(t *testing.T, list []string, c pb.SetPart_Contribution) {
 	t.Helper()
 	ctx := servertest.Context(t)
-	if _, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: list}, Sequence: 1,
-		Writer: "request/" + spelling.Contribution(c) + "-open", Contribution: c,
+	if _, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Ledgers: &pb.LedgerSet{Ledgers: list},
+		Sequence: 1, Writer: "request/" + spelling.Contribution(c) + "-open", Contribution: c},
 		Reserve: &pb.Reserve{Events: servertest.Gaussian(7, 1).GetEvents(), LifetimeSeconds: 3600}}); err != nil {
 		t.Fatal(err)
 	}

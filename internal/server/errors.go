@@ -20,7 +20,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/gate"
-	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -163,8 +162,8 @@ func statusOf(err error) *status.Status {
 	message := err.Error() + advice
 	var set *ledger.SetRefusal
 	if errors.As(err, &set) {
-		s := status.New(code, wire.Cut(message, sets.MessageBytes))
-		if detailed, err := s.WithDetails(sets.FromError(set, true, aboutMember)); err == nil {
+		s := status.New(code, wire.Cut(message, setMessageBytes))
+		if detailed, err := s.WithDetails(fromSetRefusal(set, true)); err == nil {
 			return detailed
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/inside"
-	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -52,13 +51,6 @@ func provenCaller(ctx context.Context) string {
 
 // passage returns what the call may do. Every call of the API has one: the gate has let it pass.
 func passage(ctx context.Context) *gate.Passage { return callerOf(ctx).passage }
-
-// setCall is what a call about several ledgers brings.
-func (s *service) setCall(ctx context.Context) sets.Call {
-	c := callerOf(ctx)
-	return sets.Call{Keeper: s.keeper, Passage: c.passage, Principal: c.principal,
-		Charges: func(n int) { c.account.Count(n) }}
-}
 
 // identity returns who calls, for the gate. The owner of the daemon is known by the daemon's own
 // socket, which nobody else can open.

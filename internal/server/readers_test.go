@@ -250,9 +250,10 @@ func TestUnreadReceipts(t *testing.T) {
 
 func unreadReceipts(t *testing.T) func(s *servertest.Server, late func() bool) bool {
 	prefix := strings.Repeat(strings.Repeat("x", 60)+"/", 3)
-	charge := func(writer string) *pb.ReportSetRequest {
-		return &pb.ReportSetRequest{Writer: writer, Sequence: 1, Charge: servertest.Gaussian(2, 1),
-			Contribution: pb.SetPart_OVER_ALL, Set: &pb.LedgerSet{Range: &pb.LedgerRange{Prefix: prefix}}}
+	charge := func(writer string) *pb.ReportRequest {
+		return &pb.ReportRequest{Lane: &pb.Lane{Writer: writer, Sequence: 1, Contribution: pb.SetPart_OVER_ALL,
+			Ledgers: &pb.LedgerSet{Range: &pb.LedgerRange{Prefix: prefix}}},
+			Charge: servertest.Gaussian(2, 1)}
 	}
 	return func(s *servertest.Server, late func() bool) bool {
 		var all sync.WaitGroup
@@ -260,8 +261,8 @@ func unreadReceipts(t *testing.T) func(s *servertest.Server, late func() bool) b
 			all.Go(func() { s.NewLedger(fmt.Sprint(prefix, i)) })
 		}
 		all.Wait()
-		report := func(req *pb.ReportSetRequest) error {
-			_, err := s.Client.ReportSet(servertest.Context(t), req)
+		report := func(req *pb.ReportRequest) error {
+			_, err := s.Client.Report(servertest.Context(t), req)
 			return err
 		}
 		if err := report(charge("request/first")); err != nil {
@@ -282,7 +283,7 @@ func unreadReceipts(t *testing.T) func(s *servertest.Server, late func() bool) b
 		}
 		for range 100 { // of what is left
 			_, _ = neverRead(t.Context(), t, receipts, charge("request/first"),
-				pb.Charges_ReportSet_FullMethodName).Header()
+				pb.Charges_Report_FullMethodName).Header()
 			for err = status.Error(codes.Aborted, ""); status.Code(err) == codes.Aborted; { // the lane is busy
 				err = report(charge("request/first"))
 			}

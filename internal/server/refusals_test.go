@@ -133,9 +133,10 @@ func TestRefusals(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Client.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
-		Writer: servertest.Writer(), Sequence: 1,
-		Set: &pb.LedgerSet{Ledgers: []string{"small", "large", "closed"}}, Charge: pureCharge(0.5, 4)})
+	_, err = s.Client.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+		Writer: servertest.Writer(), Sequence: 1, Ledgers: &pb.LedgerSet{Ledgers: []string{"small", "large",
+			"closed"}}},
+		Charge: pureCharge(0.5, 4)})
 	if status.Code(err) == codes.OK {
 		t.Fatal("the set was taken")
 	}
@@ -148,9 +149,10 @@ func TestRefusals(t *testing.T) {
 	if m := refusalsOf(t, s, "closed").GetRefusals()[0]; m.GetReason() != "ledger is closed" {
 		t.Errorf("%v", m)
 	}
-	_, err = s.Client.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
-		Writer: servertest.Writer(), Sequence: 1, CheckOnly: true,
-		Set: &pb.LedgerSet{Ledgers: []string{"small", "large"}}, Charge: pureCharge(0.5, 4)})
+	_, err = s.Client.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+		Writer: servertest.Writer(), Sequence: 1, CheckOnly: true, Ledgers: &pb.LedgerSet{Ledgers: []string{"small",
+			"large"}}},
+		Charge: pureCharge(0.5, 4)})
 	if err != nil || refusalsOf(t, s, "small").GetCount() != uint64(len(said))+1 {
 		t.Errorf("a check of a set counts: %v", err)
 	}

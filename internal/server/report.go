@@ -53,6 +53,15 @@ func handleReport(srv any, ctx context.Context, receive func(any) error,
 		return nil, err
 	}
 	info := &grpc.UnaryServerInfo{Server: srv, FullMethod: pb.Charges_Report_FullMethodName}
+	if wire.NamesLedgers(*in) { // the gate has to know all of them
+		m := new(pb.ReportRequest)
+		if err := unmarshalReport(*in, m); err != nil {
+			return nil, err
+		}
+		return chain(ctx, m, info, func(ctx context.Context, _ any) (any, error) {
+			return s.act(ctx, m.GetLane(), true, "charge", api.Action(m))
+		})
+	}
 	return chain(ctx, in, info, s.report)
 }
 
@@ -97,8 +106,15 @@ func (s *service) report(ctx context.Context, in any) (any, error) {
 // give.
 func decodeReport(b []byte) (*pb.ReportRequest, error) {
 	m := new(pb.ReportRequest)
-	if err := proto.Unmarshal(b, m); err != nil {
-		return nil, status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
+	if err := unmarshalReport(b, m); err != nil {
+		return nil, err
 	}
 	return m, checkRequest(m)
+}
+
+func unmarshalReport(b []byte, m *pb.ReportRequest) error {
+	if err := proto.Unmarshal(b, m); err != nil {
+		return status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
+	}
+	return nil
 }

@@ -44,7 +44,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/policies"
 	"github.com/dpaccountant/accountant/internal/server/refusals"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
-	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/server/signing"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
@@ -159,8 +158,6 @@ func Start(config Config) (*Server, error) {
 				b.Principal = principal(ctx)
 				s.upkeep.BackedUp(b)
 			}}}
-	handlers.Handlers = sets.Handlers{Of: handlers.setCall, Compare: handlers.compareReceipt, Count: s.metrics.write,
-		Refused: handlers.refused.AddSet, Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}
 	handlers.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,
 		Places: handlers.places, Now: time.Now, Spent: handlers.sessions, Plans: handlers.plans,
 		Dataset: handlers.datasetSubject,

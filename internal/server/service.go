@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -16,7 +17,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/places"
 	"github.com/dpaccountant/accountant/internal/server/refusals"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
-	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/server/signing"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
@@ -26,7 +26,7 @@ import (
 // service implements the API. Its methods return the domain's errors; the
 // interceptors turn them into statuses.
 type service struct {
-	sets.Handlers
+	api.Unimplemented
 	*overviews
 	*upkeep.Upkeep
 	*refused
@@ -106,7 +106,7 @@ func (s *service) GetLedger(ctx context.Context, req *pb.GetLedgerRequest) (*pb.
 
 // GetWriter implements the API.
 func (s *service) GetWriter(ctx context.Context, req *pb.GetWriterRequest) (*pb.GetWriterResponse, error) {
-	w, err := s.lane(ctx, "ledger", req.GetLedger(), req.GetWriter())
+	w, err := s.lane(ctx, "", req.GetLedger(), req.GetWriter())
 	if err != nil {
 		return nil, err
 	}

@@ -71,11 +71,12 @@ func TestSetWithADeniedMember(t *testing.T) {
 			}
 			for _, checkOnly := range []bool{true, false} {
 				r := reportSet(strings.ReplaceAll(what, " ", "-"), 1, set)
-				r.CheckOnly = checkOnly
-				_, err := g.Client.ReportSet(as(t, "job"), r)
-				_, err2 := g.Client.ReserveSet(as(t, "job"), &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
-					Set: set, Sequence: 1,
-					Writer: "request/r", Reserve: &pb.Reserve{Events: tenths(1), LifetimeSeconds: 60}})
+				r.Lane.CheckOnly = checkOnly
+				_, err := g.Client.Report(as(t, "job"), r)
+				_, err2 := g.Client.Reserve(as(t, "job"),
+					&pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL, Ledgers: set, Sequence: 1,
+						Writer: "request/r"},
+						Reserve: &pb.Reserve{Events: tenths(1), LifetimeSeconds: 60}})
 				if !denied(err) || !denied(err2) {
 					t.Errorf("%s, there: %v: %v, %v; want that the policy refuses it", what, there, err, err2)
 				}
@@ -91,7 +92,7 @@ func TestSetWithADeniedMember(t *testing.T) {
 		}
 	}
 	g.untouched("refused sets")
-	if r, err := g.Client.ReportSet(as(t, "job"), reportSet("x", 1, rangeOf("in/", "1", "3"))); err != nil ||
+	if r, err := g.Client.Report(as(t, "job"), reportSet("x", 1, rangeOf("in/", "1", "3"))); err != nil ||
 		len(r.GetReceipt().GetMembers()) != 3 {
 		t.Errorf("what the policy allows: %v, %v", r, err)
 	}
@@ -102,21 +103,21 @@ func TestSetWithADeniedMember(t *testing.T) {
 func TestReceiptsTellNothingOfJournals(t *testing.T) {
 	t.Parallel()
 	g := setGuard(t)
-	mine, err := g.Client.ReportSet(as(t, "job"), reportSet("x", 1, rangeOf("in/", "1", "3")))
+	mine, err := g.Client.Report(as(t, "job"), reportSet("x", 1, rangeOf("in/", "1", "3")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := map[string]bool{}
-	for i, change := range []func(*pb.SetReceipt){
-		func(r *pb.SetReceipt) { r.HeadHash[0] ^= 1 },
-		func(r *pb.SetReceipt) { r.Position++ },
-		func(r *pb.SetReceipt) { r.Journal = ledger.JournalName((ledger.JournalOf(r.GetWriter()) + 1) % 16) },
+	for i, change := range []func(*pb.Receipt){
+		func(r *pb.Receipt) { r.HeadHash[0] ^= 1 },
+		func(r *pb.Receipt) { r.Position++ },
+		func(r *pb.Receipt) { r.Ledger = ledger.JournalName((ledger.JournalOf(r.GetWriter()) + 1) % 16) },
 	} {
 		guessed := proto.CloneOf(mine.GetReceipt())
 		change(guessed)
 		next := reportSet(fmt.Sprint("y", i), 1, rangeOf("in/", "1", "3"))
-		next.LastReceipt = guessed
-		_, err := g.Client.ReportSet(as(t, "job"), next)
+		next.Lane.LastReceipt = guessed
+		_, err := g.Client.Report(as(t, "job"), next)
 		if status.Code(err) != codes.DataLoss {
 			t.Fatalf("%v; want DATA_LOSS", err)
 		}
@@ -133,38 +134,40 @@ func TestReceiptsTellNothingOfJournals(t *testing.T) {
 func TestReservedSetOfOthers(t *testing.T) {
 	t.Parallel()
 	g := setGuard(t)
-	reserve := func(who string) *pb.SetReservation {
+	reserve := func(who string) *pb.Receipt {
 		t.Helper()
-		r, err := g.Client.ReserveSet(as(t, who), &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
-			Set: rangeOf("in/", "1", "3"), Sequence: 1,
-			Writer: "request/of-" + who, Reserve: &pb.Reserve{Events: tenths(2), LifetimeSeconds: 600}})
+		r, err := g.Client.Reserve(as(t, who), &pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+			Ledgers: rangeOf("in/", "1", "3"), Sequence: 1, Writer: "request/of-" + who},
+			Reserve: &pb.Reserve{Events: tenths(2), LifetimeSeconds: 600}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &pb.SetReservation{Journal: r.GetReceipt().GetJournal(), Position: r.GetReceipt().GetPosition()}
+		return r.GetReceipt()
 	}
-	commit := func(ctx context.Context, key string, of *pb.SetReservation) error {
-		_, err := g.Client.CommitSet(ctx, &pb.CommitSetRequest{Sequence: 1, Writer: "request/" + key,
-			Commit: &pb.SetCommit{Reservation: of, Events: tenths(1)}})
+	commit := func(ctx context.Context, key string, of *pb.Receipt) error {
+		_, err := g.Client.Commit(ctx, &pb.CommitRequest{Lane: &pb.Lane{Ledger: of.GetLedger(), Sequence: 1,
+			Writer: "request/" + key},
+			Commit: &pb.Commit{Reservation: of.GetPosition(), Events: tenths(1)}})
 		return err
 	}
-	release := func(ctx context.Context, key string, of *pb.SetReservation) error {
-		_, err := g.Client.ReleaseSet(ctx, &pb.ReleaseSetRequest{Sequence: 1, Writer: "request/" + key,
-			Release: &pb.SetRelease{Reservation: of, Reason: "r"}})
+	release := func(ctx context.Context, key string, of *pb.Receipt) error {
+		_, err := g.Client.Release(ctx, &pb.ReleaseRequest{Lane: &pb.Lane{Ledger: of.GetLedger(), Sequence: 1,
+			Writer: "request/" + key},
+			Release: &pb.Release{Reservation: of.GetPosition(), Reason: "r"}})
 		return err
 	}
 	mine, others := reserve("job"), reserve("other")
 	nothing := proto.CloneOf(mine)
 	nothing.Position += 100
-	for i, of := range []*pb.SetReservation{mine, others} {
+	for i, of := range []*pb.Receipt{mine, others} {
 		other := []string{"other", "job"}[i]
-		for what, do := range map[string]func(context.Context, string, *pb.SetReservation) error{
+		for what, do := range map[string]func(context.Context, string, *pb.Receipt) error{
 			"commit": commit, "release": release} {
 			err, missing := do(as(t, other), what+other, of), do(as(t, other), what+other, nothing)
 			text := strings.Replace(status.Convert(err).Message(), fmt.Sprintf("reservation: %d in %s", of.Position,
-				of.Journal), "X", 1)
+				of.Ledger), "X", 1)
 			none := strings.Replace(status.Convert(missing).Message(), fmt.Sprintf("reservation: %d in %s",
-				nothing.Position, nothing.Journal), "X", 1)
+				nothing.Position, nothing.Ledger), "X", 1)
 			if status.Code(err) != codes.FailedPrecondition || text != none {
 				t.Errorf("%s of what %s did not reserve: %v; of nothing: %v", what, other, err, missing)
 			}
@@ -198,11 +201,11 @@ func TestReservedSetOfOthers(t *testing.T) {
 func TestWhoReadsJournals(t *testing.T) {
 	t.Parallel()
 	g := setGuard(t)
-	made, err := g.Client.ReportSet(as(t, "all"), reportSet("x", 1, &pb.LedgerSet{Ledgers: []string{"in/1", "out/1"}}))
+	made, err := g.Client.Report(as(t, "all"), reportSet("x", 1, &pb.LedgerSet{Ledgers: []string{"in/1", "out/1"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	journal := made.GetReceipt().GetJournal()
+	journal := made.GetReceipt().GetLedger()
 	missing := "system:sets/0"
 	if missing == journal {
 		missing = "system:sets/1"

@@ -17,12 +17,14 @@ import (
 func (s *datasetServer) together(c pb.SetPart_Contribution, reserve bool, names ...string) error {
 	set, charge, writer := &pb.LedgerSet{Ledgers: names}, charged(1), servertest.Writer()
 	if reserve {
-		_, err := s.Client.ReserveSet(servertest.Context(s.t), &pb.ReserveSetRequest{Set: set, Sequence: 1,
-			Writer: writer, Contribution: c, Reserve: &pb.Reserve{Events: charge.GetEvents(), LifetimeSeconds: 3600}})
+		_, err := s.Client.Reserve(servertest.Context(s.t), &pb.ReserveRequest{Lane: &pb.Lane{Ledgers: set,
+			Sequence: 1, Writer: writer, Contribution: c},
+			Reserve: &pb.Reserve{Events: charge.GetEvents(), LifetimeSeconds: 3600}})
 		return err
 	}
-	_, err := s.Client.ReportSet(servertest.Context(s.t), &pb.ReportSetRequest{Set: set, Sequence: 1, Writer: writer,
-		Contribution: c, Charge: charge})
+	_, err := s.Client.Report(servertest.Context(s.t), &pb.ReportRequest{Lane: &pb.Lane{Ledgers: set, Sequence: 1,
+		Writer: writer, Contribution: c},
+		Charge: charge})
 	return err
 }
 

@@ -99,19 +99,20 @@ func TestSetsExpireWhileTheyAreCommitted(t *testing.T) {
 	var owners sync.WaitGroup
 	for i := range 5 {
 		owners.Go(func() {
-			held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
-				Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
-				Writer: fmt.Sprintf("request/r%d", i), Reserve: &pb.Reserve{LifetimeSeconds: 2, Events: []*pb.Event{
+			held, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+				Ledgers: &pb.LedgerSet{Ledgers: names}, Sequence: 1, Writer: fmt.Sprintf("request/r%d", i)},
+				Reserve: &pb.Reserve{LifetimeSeconds: 2, Events: []*pb.Event{
 					servertest.Pure(1./1024, 200)}}})
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			of := &pb.SetReservation{Journal: held.GetReceipt().GetJournal(), Position: held.GetReceipt().GetPosition()}
+			of := held.GetReceipt()
 			for j := 0; ; j++ {
-				_, err := s.Client.CommitSet(ctx, &pb.CommitSetRequest{Writer: fmt.Sprintf("request/c%d-%d", i, j),
-					Sequence: 1, Commit: &pb.SetCommit{Reservation: of,
-						Events: []*pb.Event{servertest.Pure(1./1024, 1)}}})
+				_, err := s.Client.Commit(ctx, &pb.CommitRequest{Lane: &pb.Lane{Ledger: of.GetLedger(),
+					Writer: fmt.Sprintf("request/c%d-%d", i, j), Sequence: 1},
+					Commit: &pb.Commit{Reservation: of.GetPosition(), Events: []*pb.Event{servertest.Pure(1./1024,
+						1)}}})
 				usedUp := status.Code(err) == codes.FailedPrecondition && strings.Contains(err.Error(), "only")
 				if status.Code(err) == codes.FailedPrecondition && !usedUp {
 					late.Add(1)
@@ -126,8 +127,9 @@ func TestSetsExpireWhileTheyAreCommitted(t *testing.T) {
 				}
 				time.Sleep(20 * time.Millisecond)
 			}
-			_, err = s.Client.ReleaseSet(ctx, &pb.ReleaseSetRequest{Writer: fmt.Sprintf("request/l%d", i), Sequence: 1,
-				Release: &pb.SetRelease{Reservation: of}})
+			_, err = s.Client.Release(ctx, &pb.ReleaseRequest{Lane: &pb.Lane{Ledger: of.GetLedger(),
+				Writer: fmt.Sprintf("request/l%d", i), Sequence: 1},
+				Release: &pb.Release{Reservation: of.GetPosition()}})
 			if err == nil {
 				released.Add(1)
 			}
@@ -187,9 +189,9 @@ func TestSetsExpireInSomeLedgers(t *testing.T) {
 	s := servertest.StartWith(t, servertest.Config{Store: store})
 	names := days(t, s, 3)
 	ctx := servertest.Context(t)
-	held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
-		Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
-		Writer: "request/r", Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 1}})
+	held, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+		Ledgers: &pb.LedgerSet{Ledgers: names}, Sequence: 1, Writer: "request/r"},
+		Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,11 +206,13 @@ func TestSetsExpireInSomeLedgers(t *testing.T) {
 	}
 	wait(names[0])
 	wait(names[2])
-	of := &pb.SetReservation{Journal: held.GetReceipt().GetJournal(), Position: held.GetReceipt().GetPosition()}
-	_, onCommit := s.Client.CommitSet(ctx, &pb.CommitSetRequest{Writer: "request/c", Sequence: 1,
-		Commit: &pb.SetCommit{Reservation: of, Events: tenths(2)}})
-	_, onRelease := s.Client.ReleaseSet(ctx, &pb.ReleaseSetRequest{Writer: "request/l", Sequence: 1,
-		Release: &pb.SetRelease{Reservation: of}})
+	of := held.GetReceipt()
+	_, onCommit := s.Client.Commit(ctx, &pb.CommitRequest{Lane: &pb.Lane{Ledger: of.GetLedger(), Writer: "request/c",
+		Sequence: 1},
+		Commit: &pb.Commit{Reservation: of.GetPosition(), Events: tenths(2)}})
+	_, onRelease := s.Client.Release(ctx, &pb.ReleaseRequest{Lane: &pb.Lane{Ledger: of.GetLedger(),
+		Writer: "request/l", Sequence: 1},
+		Release: &pb.Release{Reservation: of.GetPosition()}})
 	for _, err := range []error{onCommit, onRelease} {
 		wantError(t, err, codes.FailedPrecondition, names[0], names[2], "2 of the 3 ledgers refuse it")
 		if strings.Contains(err.Error(), stuck) {
@@ -244,7 +248,7 @@ func TestSetWithADamagedLedger(t *testing.T) {
 	}
 	ctx := servertest.Context(t)
 	first := reportSet("first", 1, &pb.LedgerSet{Ledgers: []string{"d/1", "d/2", "d/3"}})
-	if _, err := s.Client.ReportSet(ctx, first); err != nil {
+	if _, err := s.Client.Report(ctx, first); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 100 { // opening a store reads its newest ledgers and entries
@@ -267,12 +271,12 @@ func TestSetWithADamagedLedger(t *testing.T) {
 	})
 	for i, set := range []*pb.LedgerSet{{Ledgers: []string{"d/1", "d/2"}}, {Ledgers: []string{"d/2", "d/3"}},
 		rangeOf("d/", "", "")} {
-		_, err := s.Client.ReportSet(ctx, reportSet(fmt.Sprint("damaged", i), 1, set))
+		_, err := s.Client.Report(ctx, reportSet(fmt.Sprint("damaged", i), 1, set))
 		if status.Code(err) != codes.DataLoss || set.GetRange() == nil && !strings.Contains(err.Error(), "d/2") {
 			t.Errorf("%v: %v; want that d/2 is damaged", set, err)
 		}
 	}
-	if _, err := s.Client.ReportSet(ctx, reportSet("good", 1, &pb.LedgerSet{Ledgers: []string{"d/1",
+	if _, err := s.Client.Report(ctx, reportSet("good", 1, &pb.LedgerSet{Ledgers: []string{"d/1",
 		"d/3"}})); err != nil {
 		t.Error(err)
 	}
@@ -297,7 +301,7 @@ func TestSetOfMixedLedgers(t *testing.T) {
 		}
 	}
 	all := &pb.LedgerSet{Ledgers: []string{"plan", "parent", "parent/child"}}
-	if _, err := s.Client.ReportSet(ctx, reportSet("x", 1, all)); err != nil {
+	if _, err := s.Client.Report(ctx, reportSet("x", 1, all)); err != nil {
 		t.Fatal(err)
 	}
 	for key, c := range map[string]struct {
@@ -310,7 +314,7 @@ func TestSetOfMixedLedgers(t *testing.T) {
 		"plan":   {4, &pb.LedgerSet{Ledgers: []string{"parent", "plan"}}, []string{"plan"}},
 		"parent": {7, &pb.LedgerSet{Ledgers: []string{"parent"}}, []string{"parent"}}, // 0.6 is left beside the child's
 	} {
-		_, err := s.Client.ReportSet(ctx, reportSet(key, c.n, c.set))
+		_, err := s.Client.Report(ctx, reportSet(key, c.n, c.set))
 		var named []string
 		for _, d := range status.Convert(err).Details() {
 			for _, m := range d.(*pb.SetRefusal).GetMembers() {
@@ -326,7 +330,7 @@ func TestSetOfMixedLedgers(t *testing.T) {
 	if err := s.create(other); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Client.ReportSet(ctx, reportSet("siblings", 1, &pb.LedgerSet{Ledgers: []string{"parent",
+	if _, err := s.Client.Report(ctx, reportSet("siblings", 1, &pb.LedgerSet{Ledgers: []string{"parent",
 		"parent/child", "parent/other"}})); err != nil {
 		t.Error(err)
 	}
@@ -362,11 +366,11 @@ func TestSetOfUnlikeLedgers(t *testing.T) {
 	users := servertest.Spec("users")
 	users.PrivacyUnit = "user"
 	s.Create(users)
-	if _, err := s.Client.ReportSet(ctx, reportSet("like", 1, &pb.LedgerSet{Ledgers: []string{"free",
+	if _, err := s.Client.Report(ctx, reportSet("like", 1, &pb.LedgerSet{Ledgers: []string{"free",
 		"a"}})); err != nil {
 		t.Error(err)
 	}
-	_, err := s.Client.ReportSet(ctx, reportSet("unlike", 1, &pb.LedgerSet{Ledgers: []string{"a", "free", "replace",
+	_, err := s.Client.Report(ctx, reportSet("unlike", 1, &pb.LedgerSet{Ledgers: []string{"a", "free", "replace",
 		"users"}}))
 	wantError(t, err, codes.FailedPrecondition, "replace", "users", "REPLACE_ONE", `"user"`)
 	var refusal *pb.SetRefusal
@@ -403,7 +407,7 @@ func TestSetOfOneIsNotTogether(t *testing.T) {
 		return ""
 	}
 	for i := range 3 {
-		if _, err := s.Client.ReportSet(ctx, reportSet(fmt.Sprint("one", i), 1,
+		if _, err := s.Client.Report(ctx, reportSet(fmt.Sprint("one", i), 1,
 			&pb.LedgerSet{Ledgers: names[:1]})); err != nil {
 			t.Fatal(err)
 		}
@@ -411,7 +415,7 @@ func TestSetOfOneIsNotTogether(t *testing.T) {
 	if text := says(); text != "" {
 		t.Errorf("a ledger that was charged alone: %s", text)
 	}
-	if _, err := s.Client.ReportSet(ctx, reportSet("two", 1, &pb.LedgerSet{Ledgers: names})); err != nil {
+	if _, err := s.Client.Report(ctx, reportSet("two", 1, &pb.LedgerSet{Ledgers: names})); err != nil {
 		t.Fatal(err)
 	}
 	if text := says(); !strings.Contains(text, "Entry 4: ") {

@@ -105,9 +105,10 @@ func BenchmarkSetsOfAHundredLedgers(b *testing.B) {
 					all.Go(func() {
 						w := servertest.Writer()
 						for i := uint64(1); sent.Add(100) <= int64(b.N)+99; i++ {
-							if _, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{
-								Contribution: pb.SetPart_OVER_ALL, Writer: w, Sequence: i,
-								Set: &pb.LedgerSet{Ledgers: names}, Charge: charge}); err != nil {
+							if _, err := s.Client.Report(b.Context(),
+								&pb.ReportRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL, Writer: w,
+									Sequence: i, Ledgers: &pb.LedgerSet{Ledgers: names}},
+									Charge: charge}); err != nil {
 								b.Error(err)
 								return
 							}
@@ -141,9 +142,10 @@ func BenchmarkBesideAThousand(b *testing.B) {
 							return
 						default:
 						}
-						if _, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{
-							Contribution: pb.SetPart_OVER_ALL, Writer: w, Sequence: i,
-							Set: &pb.LedgerSet{Ledgers: names[:1000]}, Charge: charge}); err != nil {
+						if _, err := s.Client.Report(b.Context(),
+							&pb.ReportRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL, Writer: w,
+								Sequence: i, Ledgers: &pb.LedgerSet{Ledgers: names[:1000]}},
+								Charge: charge}); err != nil {
 							b.Error(err)
 							return
 						}
@@ -176,9 +178,10 @@ func BenchmarkBesideAThousand(b *testing.B) {
 				})
 				w := servertest.Writer()
 				measure("set-of-3-"+what, func(i uint64) error {
-					_, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
-						Writer: w, Sequence: i,
-						Charge: charge, Set: &pb.LedgerSet{Ledgers: names[at : at+3]}})
+					_, err := s.Client.Report(b.Context(),
+						&pb.ReportRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL, Writer: w, Sequence: i,
+							Ledgers: &pb.LedgerSet{Ledgers: names[at : at+3]}},
+							Charge: charge})
 					return err
 				})
 			}

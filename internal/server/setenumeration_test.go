@@ -244,22 +244,24 @@ func (r *tinyRelease) make(t *testing.T, s *servertest.Server, random *rand.Rand
 	var err error
 	switch random.IntN(3) {
 	case 0:
-		reserve := &pb.ReserveSetRequest{Set: set, Writer: writer, Sequence: 1, Contribution: r.contribution,
+		reserve := &pb.ReserveRequest{Lane: &pb.Lane{Ledgers: set, Writer: writer, Sequence: 1,
+			Contribution: r.contribution},
 			Reserve: &pb.Reserve{Events: events, LifetimeSeconds: 3600}}
-		var made *pb.ReserveSetResponse
-		if made, err = s.Client.ReserveSet(ctx, reserve); err == nil && random.IntN(2) == 0 {
+		var made *pb.WriteResponse
+		if made, err = s.Client.Reserve(ctx, reserve); err == nil && random.IntN(2) == 0 {
 			r.held = true
 		} else if err == nil {
-			_, err = s.Client.CommitSet(ctx, &pb.CommitSetRequest{Writer: servertest.Writer(), Sequence: 1,
-				Commit: &pb.SetCommit{Events: events, Reservation: &pb.SetReservation{
-					Journal: made.GetReceipt().GetJournal(), Position: made.GetReceipt().GetPosition()}}})
+			_, err = s.Client.Commit(ctx, &pb.CommitRequest{Lane: &pb.Lane{Ledger: made.GetReceipt().GetLedger(),
+				Writer: servertest.Writer(), Sequence: 1},
+				Commit: &pb.Commit{Events: events, Reservation: made.GetReceipt().GetPosition()}})
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 	default:
-		_, err = s.Client.ReportSet(ctx, &pb.ReportSetRequest{Set: set, Writer: writer, Sequence: 1,
-			Contribution: r.contribution, Charge: &pb.Charge{Events: events}})
+		_, err = s.Client.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Ledgers: set, Writer: writer, Sequence: 1,
+			Contribution: r.contribution},
+			Charge: &pb.Charge{Events: events}})
 	}
 	switch status.Code(err) {
 	case codes.OK:
@@ -373,8 +375,10 @@ func TestPeopleDrawnByEnumeration(t *testing.T) {
 			}
 			s.Create(spec)
 		}
-		_, err := s.Client.ReportSet(servertest.Context(t), &pb.ReportSetRequest{Set: &pb.LedgerSet{Ledgers: names},
-			Writer: servertest.Writer(), Sequence: 1, Contribution: r.contribution, Charge: charge})
+		_, err := s.Client.Report(servertest.Context(t),
+			&pb.ReportRequest{Lane: &pb.Lane{Ledgers: &pb.LedgerSet{Ledgers: names}, Writer: servertest.Writer(),
+				Sequence: 1, Contribution: r.contribution},
+				Charge: charge})
 		if prefix == "filter/" {
 			wantError(t, err, codes.FailedPrecondition, "PEOPLE_DRAWN_IN_EACH", "has a budget or a plan")
 			continue

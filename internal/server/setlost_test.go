@@ -47,8 +47,8 @@ func TestLostInEach(t *testing.T) {
 				if err := s.together(c.made, false, filters...); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := s.Client.ReportSet(servertest.Context(t), &pb.ReportSetRequest{Sequence: 1,
-					Set: &pb.LedgerSet{Ledgers: names}, Writer: servertest.Writer(), Contribution: c.made,
+				if _, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Lane: &pb.Lane{Sequence: 1,
+					Ledgers: &pb.LedgerSet{Ledgers: names}, Writer: servertest.Writer(), Contribution: c.made},
 					Charge: &pb.Charge{Events: noise}}); err != nil {
 					t.Fatal(err)
 				}
@@ -98,13 +98,14 @@ func TestJournalsAreNotAsked(t *testing.T) {
 	s := withDatasets(t, server.Config{})
 	s.Create(servertest.Spec("a"))
 	s.Create(servertest.Spec("b"))
-	receipt, err := s.Client.ReportSet(servertest.Context(t), &pb.ReportSetRequest{Sequence: 1,
-		Set: &pb.LedgerSet{Ledgers: []string{"a", "b"}}, Writer: servertest.Writer(),
-		Contribution: pb.SetPart_OVER_ALL, Charge: charged(1)})
+	receipt, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Lane: &pb.Lane{Sequence: 1,
+		Ledgers: &pb.LedgerSet{Ledgers: []string{"a", "b"}}, Writer: servertest.Writer(),
+		Contribution: pb.SetPart_OVER_ALL},
+		Charge: charged(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, ctx := receipt.GetReceipt().GetJournal(), servertest.Context(t)
+	name, ctx := receipt.GetReceipt().GetLedger(), servertest.Context(t)
 	for _, ask := range []func() error{
 		func() error {
 			_, err := s.owner.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{Subject: ofLedger(name)})

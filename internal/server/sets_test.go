@@ -29,9 +29,10 @@ func days(t *testing.T, s *servertest.Server, n int) (names []string) {
 	return names
 }
 
-func reportSet(key string, n uint32, set *pb.LedgerSet) *pb.ReportSetRequest {
-	return &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
-		Set: set, Writer: "request/" + key, Sequence: 1, Charge: &pb.Charge{Events: tenths(n)}}
+func reportSet(key string, n uint32, set *pb.LedgerSet) *pb.ReportRequest {
+	return &pb.ReportRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL, Ledgers: set, Writer: "request/" + key,
+		Sequence: 1},
+		Charge: &pb.Charge{Events: tenths(n)}}
 }
 
 func rangeOf(prefix, first, last string) *pb.LedgerSet {
@@ -56,15 +57,15 @@ func TestSetTooLarge(t *testing.T) {
 		r.Charge.Events = append(r.Charge.Events[:i], servertest.Pure(1+float64(i)/1000, 1))
 	}
 	for _, check := range []bool{true, false} {
-		r.CheckOnly = check
-		_, err := s.Client.ReportSet(servertest.Context(t), r)
+		r.Lane.CheckOnly = check
+		_, err := s.Client.Report(servertest.Context(t), r)
 		if text := status.Convert(err).Message(); status.Code(err) != codes.InvalidArgument ||
 			!strings.Contains(text, "300 ledgers") || !strings.Contains(text, "fewer") {
 			t.Errorf("check_only %v: %v; want that it is too large", check, err)
 		}
 	}
-	r.Set.Ledgers = names[:30]
-	if _, err := s.Client.ReportSet(servertest.Context(t), r); err != nil {
+	r.Lane.Ledgers.Ledgers = names[:30]
+	if _, err := s.Client.Report(servertest.Context(t), r); err != nil {
 		t.Error(err)
 	}
 }
@@ -75,12 +76,12 @@ func TestJournalsAreTheDaemonsOwn(t *testing.T) {
 	s := servertest.Start(t)
 	days(t, s, 2)
 	ctx := servertest.Context(t)
-	made, err := s.Client.ReportSet(ctx, reportSet("x", 1, rangeOf("days/", "2026-11-01", "2026-11-02")))
+	made, err := s.Client.Report(ctx, reportSet("x", 1, rangeOf("days/", "2026-11-01", "2026-11-02")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Client.Report(ctx, &pb.ReportRequest{
-		Lane:   &pb.Lane{Ledger: made.GetReceipt().GetJournal(), Writer: "request/y", Sequence: 1},
+		Lane:   &pb.Lane{Ledger: made.GetReceipt().GetLedger(), Writer: "request/y", Sequence: 1},
 		Charge: &pb.Charge{Events: tenths(1)},
 	})
 	if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "one of the daemon's own ledgers") {
@@ -94,7 +95,7 @@ func TestReportSet(t *testing.T) {
 	names := days(t, s, 5)
 	ctx := servertest.Context(t)
 	window := reportSet("x", 4, rangeOf("days/", "2026-11-02", "2026-11-04"))
-	first, err := s.Client.ReportSet(ctx, window)
+	first, err := s.Client.Report(ctx, window)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,13 +107,13 @@ func TestReportSet(t *testing.T) {
 		t.Errorf("%v", first)
 	}
 	days(t, s, 4) // the same ones
-	if again, err := s.Client.ReportSet(ctx, window); err != nil || !again.GetReplayed() ||
+	if again, err := s.Client.Report(ctx, window); err != nil || !again.GetReplayed() ||
 		!proto.Equal(again.GetReceipt(), first.GetReceipt()) {
 		t.Errorf("again: %v, %v", again, err)
 	}
 	next := reportSet("y", 7, &pb.LedgerSet{Ledgers: []string{names[4], names[1], names[0], names[3]}})
-	next.LastReceipt = first.GetReceipt()
-	_, err = s.Client.ReportSet(ctx, next)
+	next.Lane.LastReceipt = first.GetReceipt()
+	_, err = s.Client.Report(ctx, next)
 	if status.Code(err) != codes.ResourceExhausted || len(status.Convert(err).Details()) != 1 {
 		t.Fatalf("%v", err)
 	}
@@ -122,8 +123,8 @@ func TestReportSet(t *testing.T) {
 		refusal.GetMembers()[1].GetBudgetExceeded().GetShortfalls()[0].GetShort() < 0.1 {
 		t.Errorf("%v", refusal)
 	}
-	next.CheckOnly = true
-	if check, err := s.Client.ReportSet(ctx, next); err != nil || check.GetReceipt() != nil || !check.GetCheckOnly() ||
+	next.Lane.CheckOnly = true
+	if check, err := s.Client.Report(ctx, next); err != nil || check.GetReceipt() != nil || !check.GetCheckOnly() ||
 		len(check.GetLedgers()) != 4 || len(check.GetRefusal().GetMembers()) != 2 {
 		t.Errorf("check: %v, %v", check, err)
 	}
@@ -132,10 +133,10 @@ func TestReportSet(t *testing.T) {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	if part := entries.GetEntries()[0].GetSet(); part.GetMembers() != 3 ||
-		part.GetJournal() != first.GetReceipt().GetJournal() || part.GetPosition() != first.GetReceipt().GetPosition() {
+		part.GetJournal() != first.GetReceipt().GetLedger() || part.GetPosition() != first.GetReceipt().GetPosition() {
 		t.Errorf("%v", entries)
 	}
-	journal, err := s.Client.ListEntries(ctx, &pb.ListEntriesRequest{Ledger: first.GetReceipt().GetJournal()})
+	journal, err := s.Client.ListEntries(ctx, &pb.ListEntriesRequest{Ledger: first.GetReceipt().GetLedger()})
 	if err != nil || len(journal.GetEntries()[0].GetTogether().GetMembers()) != 3 {
 		t.Errorf("%v, %v", journal, err)
 	}
@@ -150,23 +151,24 @@ func TestReserveSet(t *testing.T) {
 	s := servertest.Start(t)
 	names := days(t, s, 3)
 	ctx := servertest.Context(t)
-	held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
-		Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
-		Writer: "request/r", Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 600}})
+	held, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+		Ledgers: &pb.LedgerSet{Ledgers: names}, Sequence: 1, Writer: "request/r"},
+		Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 600}})
 	if err != nil || held.GetExpireTime() == nil {
 		t.Fatal(err)
 	}
-	of := &pb.SetReservation{Journal: held.GetReceipt().GetJournal(), Position: held.GetReceipt().GetPosition()}
-	commit := &pb.CommitSetRequest{Writer: "request/c", Sequence: 1,
-		Commit: &pb.SetCommit{Reservation: of, Events: tenths(2)}}
+	of := held.GetReceipt()
+	commit := &pb.CommitRequest{Lane: &pb.Lane{Ledger: of.GetLedger(), Writer: "request/c", Sequence: 1},
+		Commit: &pb.Commit{Reservation: of.GetPosition(), Events: tenths(2)}}
 	for _, replayed := range []bool{false, true} {
-		done, err := s.Client.CommitSet(ctx, commit)
+		done, err := s.Client.Commit(ctx, commit)
 		if err != nil || len(done.GetReceipt().GetMembers()) != 3 || done.GetReplayed() != replayed {
 			t.Errorf("%v, %v", done, err)
 		}
 	}
-	if done, err := s.Client.ReleaseSet(ctx, &pb.ReleaseSetRequest{Writer: "request/l", Sequence: 1,
-		Release: &pb.SetRelease{Reservation: of, Reason: "done"}}); err != nil || done.GetReplayed() {
+	if done, err := s.Client.Release(ctx, &pb.ReleaseRequest{Lane: &pb.Lane{Ledger: of.GetLedger(),
+		Writer: "request/l", Sequence: 1},
+		Release: &pb.Release{Reservation: of.GetPosition(), Reason: "done"}}); err != nil || done.GetReplayed() {
 		t.Errorf("%v, %v", done, err)
 	}
 	for _, name := range names {
@@ -183,7 +185,7 @@ func TestBadSets(t *testing.T) {
 	s := servertest.Start(t)
 	names := days(t, s, 2)
 	ctx := servertest.Context(t)
-	if _, err := s.Client.ReportSet(ctx, reportSet("first", 1, &pb.LedgerSet{Ledgers: names})); err != nil {
+	if _, err := s.Client.Report(ctx, reportSet("first", 1, &pb.LedgerSet{Ledgers: names})); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -204,7 +206,7 @@ func TestBadSets(t *testing.T) {
 		"an empty range":    {rangeOf("days/", "2027", ""), codes.NotFound},
 		"turned around":     {rangeOf("days/", "2027", "2026"), codes.InvalidArgument},
 	} {
-		if _, err := s.Client.ReportSet(ctx, reportSet("bad", 1, c.set)); status.Code(err) != c.code {
+		if _, err := s.Client.Report(ctx, reportSet("bad", 1, c.set)); status.Code(err) != c.code {
 			t.Errorf("%s: %v; want %v", name, err, c.code)
 		}
 	}
@@ -247,7 +249,7 @@ func TestRangeOfUsersLedgers(t *testing.T) {
 	for _, key := range []string{"x", "y"} { // the first one makes a journal
 		for prefix, want := range map[string]string{"s": "survey", "d": names[0]} {
 			set := rangeOf(prefix, "", "")
-			got, err := s.Client.ReportSet(ctx, reportSet(key+prefix, 1, set))
+			got, err := s.Client.Report(ctx, reportSet(key+prefix, 1, set))
 			if err != nil || got.GetReceipt().GetMembers()[0].GetLedger() != want {
 				t.Errorf("%s: %v, %v; want %s", prefix, got, err, want)
 			}
@@ -273,10 +275,10 @@ func TestWhatIsLeftOfEachLedger(t *testing.T) {
 	if _, err := s.Client.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: plan}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Client.ReportSet(ctx, reportSet("x", 4, &pb.LedgerSet{Ledgers: names[:2]})); err != nil {
+	if _, err := s.Client.Report(ctx, reportSet("x", 4, &pb.LedgerSet{Ledgers: names[:2]})); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Client.ReportSet(ctx, reportSet("y", 3, &pb.LedgerSet{Ledgers: []string{"plan"}})); err != nil {
+	if _, err := s.Client.Report(ctx, reportSet("y", 3, &pb.LedgerSet{Ledgers: []string{"plan"}})); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Client.Reserve(ctx, &pb.ReserveRequest{
@@ -321,9 +323,9 @@ func TestSetIsOverInOneLedger(t *testing.T) {
 	s := servertest.Start(t)
 	names := days(t, s, 3)
 	ctx := servertest.Context(t)
-	held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
-		Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
-		Writer: "request/r", Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 600}})
+	held, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+		Ledgers: &pb.LedgerSet{Ledgers: names}, Sequence: 1, Writer: "request/r"},
+		Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 600}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,9 +335,10 @@ func TestSetIsOverInOneLedger(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	of := &pb.SetReservation{Journal: held.GetReceipt().GetJournal(), Position: held.GetReceipt().GetPosition()}
-	_, err = s.Client.CommitSet(ctx, &pb.CommitSetRequest{Writer: "request/c", Sequence: 1,
-		Commit: &pb.SetCommit{Reservation: of, Events: tenths(2)}})
+	of := held.GetReceipt()
+	_, err = s.Client.Commit(ctx, &pb.CommitRequest{Lane: &pb.Lane{Ledger: of.GetLedger(), Writer: "request/c",
+		Sequence: 1},
+		Commit: &pb.Commit{Reservation: of.GetPosition(), Events: tenths(2)}})
 	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), names[1]) ||
 		strings.Contains(err.Error(), names[0]) {
 		t.Errorf("%v; want that %s is named", err, names[1])

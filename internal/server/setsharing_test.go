@@ -28,8 +28,9 @@ func TestOneReleaseInSevenLedgers(t *testing.T) {
 			names = append(names, prefix+string(rune('1'+day)))
 			s.NewLedger(names[day])
 		}
-		_, err := s.Client.ReportSet(ctx, &pb.ReportSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
-			Writer: servertest.Writer(), Contribution: contribution, Charge: servertest.Gaussian(7, 1)})
+		_, err := s.Client.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Ledgers: &pb.LedgerSet{Ledgers: names},
+			Sequence: 1, Writer: servertest.Writer(), Contribution: contribution},
+			Charge: servertest.Gaussian(7, 1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,8 +92,9 @@ func TestMembersOfASet(t *testing.T) {
 		for _, name := range names {
 			s.NewLedger(name)
 		}
-		if _, err := s.Client.ReportSet(ctx, &pb.ReportSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
-			Writer: servertest.Writer(), Contribution: c.contribution, Charge: c.charge}); err != nil {
+		if _, err := s.Client.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Ledgers: &pb.LedgerSet{Ledgers: names},
+			Sequence: 1, Writer: servertest.Writer(), Contribution: c.contribution},
+			Charge: c.charge}); err != nil {
 			t.Fatal(err)
 		}
 		ask := setAtDelta(1e-6, names...)
@@ -155,11 +157,12 @@ func TestContributionIsRequired(t *testing.T) {
 		{pb.SetPart_IN_EACH, []string{"family", "family/child"}, servertest.Gaussian(40, 1), codes.FailedPrecondition,
 			[]string{"family pays for ledger family"}},
 	} {
-		_, err := s.Client.ReportSet(ctx, &pb.ReportSetRequest{Set: &pb.LedgerSet{Ledgers: c.names}, Sequence: 1,
-			Writer: servertest.Writer(), Contribution: c.contribution, Charge: c.charge})
+		_, err := s.Client.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Ledgers: &pb.LedgerSet{Ledgers: c.names},
+			Sequence: 1, Writer: servertest.Writer(), Contribution: c.contribution},
+			Charge: c.charge})
 		wantError(t, err, c.code, c.wants...)
-		_, err = s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: c.names}, Sequence: 1,
-			Writer: servertest.Writer(), Contribution: c.contribution,
+		_, err = s.Client.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Ledgers: &pb.LedgerSet{Ledgers: c.names},
+			Sequence: 1, Writer: servertest.Writer(), Contribution: c.contribution},
 			Reserve: &pb.Reserve{Events: c.charge.GetEvents(), LifetimeSeconds: 60}})
 		if err == nil {
 			t.Errorf("%v of %v was reserved", c.contribution, c.names)
@@ -213,8 +216,9 @@ func TestCommitsAloneOfAReservationOfASet(t *testing.T) {
 		for _, name := range names {
 			s.Create(servertest.Filter(name, epsilonDelta(pb.Budget_ZCDP, 3, 1e-5)))
 		}
-		held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
-			Writer: servertest.Writer(), Contribution: c, Reserve: &pb.Reserve{LifetimeSeconds: 600,
+		held, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Ledgers: &pb.LedgerSet{Ledgers: names},
+			Sequence: 1, Writer: servertest.Writer(), Contribution: c},
+			Reserve: &pb.Reserve{LifetimeSeconds: 600,
 				Events: servertest.Gaussian(20, 10).GetEvents()}})
 		if err != nil {
 			t.Fatal(err)

@@ -159,7 +159,7 @@ func (s *service) open(ending context.Context, stream pb.Charges_ReportStreamSer
 		return nil, 0, err
 	}
 	ctx := stream.Context()
-	w, err := s.lane(ctx, "open.ledger", open.GetLedger(), open.GetWriter())
+	w, err := s.lane(ctx, "open", open.GetLedger(), open.GetWriter())
 	if err != nil {
 		return nil, 0, err
 	}

@@ -86,6 +86,12 @@ func (s *service) act(ctx context.Context, in *pb.Lane, jobs bool, path string,
 	case *pb.Approve:
 		return s.approve(ctx, in, m)
 	}
+	if jobs && isSeveral(in) {
+		return s.writeSeveral(ctx, in, path, m)
+	}
+	if err := checkOne(in); err != nil {
+		return nil, err
+	}
 	var asked ledger.Action
 	answer, err := s.write(ctx, in, jobs, func(adj mechanism.Adjacency) (_ ledger.Action, err error) {
 		asked, err = wire.ToAction(path, adj, m)
@@ -95,11 +101,29 @@ func (s *service) act(ctx context.Context, in *pb.Lane, jobs bool, path string,
 	if err != nil {
 		return nil, err
 	}
+	s.reserved(answer, asked)
+	return answer, nil
+}
+
+// reserved says when the time of a reservation is over, if one was made.
+func (s *service) reserved(answer *pb.WriteResponse, asked ledger.Action) {
 	if r, ok := asked.(ledger.Reserve); ok && answer.GetReceipt() != nil {
 		s.expiry.wake()
 		answer.ExpireTime = timestamppb.New(answer.GetReceipt().GetTime().AsTime().Add(r.Lifetime))
 	}
-	return answer, nil
+}
+
+// checkOne refuses what a lane says about several ledgers, where it is about one.
+func checkOne(in *pb.Lane) error {
+	if in.GetLedgers() != nil {
+		return wire.Invalid("lane.ledgers", "given", "one ledger, in lane.ledger: only charges and reservations are "+
+			"made in several at once")
+	}
+	if in.GetContribution() != 0 {
+		return wire.Invalid("lane.contribution", in.GetContribution().String(), "to leave it out: the lane names one "+
+			"ledger, and not several")
+	}
+	return nil
 }
 
 // nameRecord spells the name of a dataset's record as it is kept, if the lane is one of a record: people may write its
@@ -119,11 +143,11 @@ func nameRecord(in *pb.Lane) error {
 // decide has an action decided in its lane, and written unless it is only to be checked.
 func (s *service) decide(ctx context.Context, in lane, checkOnly bool, action conversion) (keeper.Result, error) {
 	name := in.GetLedger()
-	w, err := s.lane(ctx, "ledger", name, in.GetWriter())
+	w, err := s.lane(ctx, "lane", name, in.GetWriter())
 	if err != nil {
 		return keeper.Result{}, err
 	}
-	if err := s.compareReceipt("last_receipt", name, in.GetLastReceipt()); err != nil {
+	if err := s.compareReceipt("lane.last_receipt", name, in.GetLastReceipt()); err != nil {
 		return keeper.Result{}, err
 	}
 	adjacency, err := s.keeper.Adjacency(ctx, name)
@@ -141,19 +165,21 @@ func (s *service) decide(ctx context.Context, in lane, checkOnly bool, action co
 	}
 	r, err := request(ctx, w, in.GetSequence(), v, record.DigestOf(v, approval))
 	if err != nil {
-		return keeper.Result{}, err
+		return keeper.Result{}, wire.Under("lane", err)
 	}
 	r.CheckOnly, r.Approval, r.Lapsed = checkOnly, approval, lapsed
 	return s.keeper.Do(ctx, name, r)
 }
 
-// lane checks a ledger's name (field is its place in the request) and makes the
-// caller's writer.
-func (s *service) lane(ctx context.Context, field, name, writer string) (ledger.Writer, error) {
-	if err := wire.CheckLedgerName(field, name); err != nil {
-		return ledger.Writer{}, err
+// lane checks a ledger's name and makes the caller's writer. Both are in the message at path, "" for the request.
+func (s *service) lane(ctx context.Context, path, name, writer string) (w ledger.Writer, err error) {
+	if err = wire.CheckLedgerName("ledger", name); err == nil {
+		w, err = wire.ToWriter(principal(ctx), writer)
 	}
-	return wire.ToWriter(principal(ctx), writer)
+	if err != nil && path != "" {
+		err = wire.Under(path, err)
+	}
+	return w, err
 }
 
 // request is what a caller asks of the keeper: an action with its digest, under a number of the writer's.

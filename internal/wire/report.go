@@ -69,6 +69,38 @@ func ReadReport(b []byte) (r Report, ok bool) {
 	return r, len(lane) == 0
 }
 
+// NamesLedgers reports whether an encoded ReportRequest has a lane with several ledgers. It is false where the bytes are
+// no message.
+func NamesLedgers(b []byte) (found bool) {
+	EachField(b, func(number protowire.Number, kind protowire.Type, value []byte) {
+		if number != 1 || kind != protowire.BytesType { // ReportRequest.lane
+			return
+		}
+		lane, _ := protowire.ConsumeBytes(value)
+		EachField(lane, func(number protowire.Number, _ protowire.Type, _ []byte) {
+			found = found || number == 6 // Lane.ledgers
+		})
+	})
+	return found
+}
+
+// EachField gives f the fields of a message in their order. It ends with false where the bytes are no message.
+func EachField(b []byte, f func(protowire.Number, protowire.Type, []byte)) bool {
+	for len(b) > 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return false
+		}
+		m := protowire.ConsumeFieldValue(number, kind, b[n:])
+		if m < 0 {
+			return false
+		}
+		f(number, kind, b[n:n+m])
+		b = b[n+m:]
+	}
+	return true
+}
+
 // number splits off a field of a number, if b begins with one of this number.
 func number(b []byte, want protowire.Number) (value uint64, rest []byte, ok bool) {
 	got, kind, n := protowire.ConsumeTag(b)

@@ -12,7 +12,6 @@ import pytest
 from conftest import STEP, Daemon
 
 from privacy_accountant import AccountantError, AsyncClient, Client
-from privacy_accountant import proto as pb
 from privacy_accountant._rpc import HELLO, methods
 
 EPSILON = {"epsilon": 1, "guard": "basic"}
@@ -40,11 +39,6 @@ VERBS: dict[str, Callable[[Client, Path], Any]] = {
     "WatchLedger": lambda c, _: next(c.watch("m/x")),
     "GetStatement": lambda c, _: c.statement("m/x"),
     "GetWriter": lambda c, _: c.get_writer("m/x"),
-    "ReportSet": lambda c, _: c.ledger_set(["x", "y"]).report(STEP, contribution="over-all"),
-    "ReserveSet": lambda c, _: c.ledger_set(prefix="x", first="1", last="2").reserve(
-        STEP, contribution="over-all", lifetime=60),
-    "CommitSet": lambda c, _: c.ledger_set(["x"]).commit(pb.SetReservation(), STEP),
-    "ReleaseSet": lambda c, _: c.ledger_set(["x"]).release(pb.SetReservation()),
     "QueryPrivacySet": lambda c, _: c.ledger_set(["x"]).query(delta=1e-6),
     "QueryPrivacy": lambda c, _: c.query("m/x", delta=1e-6),
     "QueryPrivacyCurve": lambda c, _: c.curve("m/x"),

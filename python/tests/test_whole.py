@@ -160,7 +160,7 @@ CLIENT = object()  # stands for a client
 # Samples of parameters that have to be there, by name or annotation, the first that matches.
 SAMPLES: list[tuple[str, Any]] = [
     ("solve:", "count"), ("client:", CLIENT), ("batch", [0]), ("mechanism:|event:|what:|.*: Events", NOISE),
-    ("reservation: Reservation", pb.SetReservation()), ("ledgers?:", "x"), ("function:", print),
+    ("reservation: pb.Receipt", pb.Receipt()), ("ledgers?:", "x"), ("function:", print),
     ("mechanisms:", [NOISE]), (".*: Subject", "x"), (".*: .*int", 7), (".*: str", "x"), (".*: float", 0.5),
     (".*: Sequence.float", [0.5]), (".*: bool", True),
 ]

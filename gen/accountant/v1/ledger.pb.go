@@ -210,7 +210,7 @@ func (x SetPart_Contribution) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SetPart_Contribution.Descriptor instead.
 func (SetPart_Contribution) EnumDescriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{11, 0}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{12, 0}
 }
 
 // LedgerSpec is what a ledger is created with. It never changes.
@@ -1172,12 +1172,13 @@ func (x *Assumption) GetDescriptive() bool {
 	return false
 }
 
-// Receipt proves that something was written; a duplicate gets the first one.
+// Receipt proves that something was written; a duplicate gets the first one. What was written to several ledgers has the
+// receipt of an entry in a journal, a ledger of the daemon's own, which says where the entries of the ledgers are.
 type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's identifier, a UUID.
 	StoreId string `protobuf:"bytes,1,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
-	// The ledger's name.
+	// The ledger's name; of several ledgers the journal's, such as "system:sets/3".
 	Ledger string `protobuf:"bytes,2,opt,name=ledger,proto3" json:"ledger,omitempty"`
 	// The writer whose lane it came in.
 	Writer string `protobuf:"bytes,3,opt,name=writer,proto3" json:"writer,omitempty"`
@@ -1188,7 +1189,12 @@ type Receipt struct {
 	// SHA-256 of the entry, chained from the genesis; 32 bytes.
 	HeadHash []byte `protobuf:"bytes,6,opt,name=head_hash,json=headHash,proto3" json:"head_hash,omitempty"`
 	// When the daemon took it.
-	Time          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
+	Time *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
+	// The ledgers, by name, if there were several: all that were written to.
+	Members []*ReceiptMember `protobuf:"bytes,8,rep,name=members,proto3" json:"members,omitempty"`
+	// Whose rows the sensitivity of a charge to several ledgers bounds, as it was asked for. Of a commit or a release it is
+	// that of the reservation.
+	Contribution  SetPart_Contribution `protobuf:"varint,9,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1272,6 +1278,84 @@ func (x *Receipt) GetTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Receipt) GetMembers() []*ReceiptMember {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *Receipt) GetContribution() SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return SetPart_CONTRIBUTION_UNSPECIFIED
+}
+
+// ReceiptMember is the part of a receipt that one of several ledgers has.
+type ReceiptMember struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The entry's number in the ledger; from 1. After Reserve it names the reservation there.
+	Position uint64 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
+	// SHA-256 of the entry, chained from the ledger's genesis; 32 bytes.
+	HeadHash      []byte `protobuf:"bytes,3,opt,name=head_hash,json=headHash,proto3" json:"head_hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReceiptMember) Reset() {
+	*x = ReceiptMember{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReceiptMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReceiptMember) ProtoMessage() {}
+
+func (x *ReceiptMember) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReceiptMember.ProtoReflect.Descriptor instead.
+func (*ReceiptMember) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ReceiptMember) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *ReceiptMember) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *ReceiptMember) GetHeadHash() []byte {
+	if x != nil {
+		return x.HeadHash
+	}
+	return nil
+}
+
 // Entry is one committed entry of a ledger.
 type Entry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1322,7 +1406,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[10]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +1418,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[10]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +1431,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{10}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Entry) GetPosition() uint64 {
@@ -1732,7 +1816,7 @@ type SetPart struct {
 
 func (x *SetPart) Reset() {
 	*x = SetPart{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[11]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1744,7 +1828,7 @@ func (x *SetPart) String() string {
 func (*SetPart) ProtoMessage() {}
 
 func (x *SetPart) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[11]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1757,7 +1841,7 @@ func (x *SetPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPart.ProtoReflect.Descriptor instead.
 func (*SetPart) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{11}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SetPart) GetJournal() string {
@@ -1795,6 +1879,63 @@ func (x *SetPart) GetContribution() SetPart_Contribution {
 	return SetPart_CONTRIBUTION_UNSPECIFIED
 }
 
+// LedgerSet names the ledgers that are charged together, its members: 1 to 1,000 ledgers, either one by one or by a range
+// of names. All members have the same adjacency and the same privacy unit. Datasets and the daemon's own ledgers cannot
+// be members.
+type LedgerSet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The members' names, in any order, each once. Only without a range.
+	Ledgers []string `protobuf:"bytes,1,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
+	// A range of names. Only without ledgers.
+	Range         *LedgerRange `protobuf:"bytes,2,opt,name=range,proto3" json:"range,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LedgerSet) Reset() {
+	*x = LedgerSet{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerSet) ProtoMessage() {}
+
+func (x *LedgerSet) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerSet.ProtoReflect.Descriptor instead.
+func (*LedgerSet) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *LedgerSet) GetLedgers() []string {
+	if x != nil {
+		return x.Ledgers
+	}
+	return nil
+}
+
+func (x *LedgerSet) GetRange() *LedgerRange {
+	if x != nil {
+		return x.Range
+	}
+	return nil
+}
+
 // LedgerRange stands for all ledgers whose names begin with the prefix and are between two
 // bounds, in the order of the names' bytes. It is resolved once, when the request is decided:
 // the receipt names the ledgers, and the same request gets the same receipt also if there are
@@ -1814,7 +1955,7 @@ type LedgerRange struct {
 
 func (x *LedgerRange) Reset() {
 	*x = LedgerRange{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[12]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1826,7 +1967,7 @@ func (x *LedgerRange) String() string {
 func (*LedgerRange) ProtoMessage() {}
 
 func (x *LedgerRange) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[12]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1839,7 +1980,7 @@ func (x *LedgerRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerRange.ProtoReflect.Descriptor instead.
 func (*LedgerRange) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{12}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LedgerRange) GetPrefix() string {
@@ -1890,7 +2031,7 @@ type Together struct {
 
 func (x *Together) Reset() {
 	*x = Together{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[13]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1902,7 +2043,7 @@ func (x *Together) String() string {
 func (*Together) ProtoMessage() {}
 
 func (x *Together) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[13]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1915,7 +2056,7 @@ func (x *Together) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Together.ProtoReflect.Descriptor instead.
 func (*Together) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{13}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Together) GetMembers() []*Together_Member {
@@ -2035,7 +2176,7 @@ type Charge struct {
 
 func (x *Charge) Reset() {
 	*x = Charge{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[14]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2188,7 @@ func (x *Charge) String() string {
 func (*Charge) ProtoMessage() {}
 
 func (x *Charge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[14]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2201,7 @@ func (x *Charge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Charge.ProtoReflect.Descriptor instead.
 func (*Charge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{14}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Charge) GetEvents() []*Event {
@@ -2099,7 +2240,7 @@ type Reserve struct {
 
 func (x *Reserve) Reset() {
 	*x = Reserve{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[15]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2252,7 @@ func (x *Reserve) String() string {
 func (*Reserve) ProtoMessage() {}
 
 func (x *Reserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[15]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2265,7 @@ func (x *Reserve) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reserve.ProtoReflect.Descriptor instead.
 func (*Reserve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{15}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Reserve) GetEvents() []*Event {
@@ -2179,7 +2320,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[16]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2191,7 +2332,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[16]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2204,7 +2345,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{16}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Commit) GetEvents() []*Event {
@@ -2251,7 +2392,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2263,7 +2404,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2276,7 +2417,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{17}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Release) GetReservation() uint64 {
@@ -2319,7 +2460,7 @@ type Free struct {
 
 func (x *Free) Reset() {
 	*x = Free{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[18]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2331,7 +2472,7 @@ func (x *Free) String() string {
 func (*Free) ProtoMessage() {}
 
 func (x *Free) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[18]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2344,7 +2485,7 @@ func (x *Free) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Free.ProtoReflect.Descriptor instead.
 func (*Free) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{18}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Free) GetReservation() uint64 {
@@ -2387,7 +2528,7 @@ type Expire struct {
 
 func (x *Expire) Reset() {
 	*x = Expire{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[19]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2399,7 +2540,7 @@ func (x *Expire) String() string {
 func (*Expire) ProtoMessage() {}
 
 func (x *Expire) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[19]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2412,7 +2553,7 @@ func (x *Expire) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expire.ProtoReflect.Descriptor instead.
 func (*Expire) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{19}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Expire) GetReservation() uint64 {
@@ -2440,7 +2581,7 @@ type Refund struct {
 
 func (x *Refund) Reset() {
 	*x = Refund{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[20]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2452,7 +2593,7 @@ func (x *Refund) String() string {
 func (*Refund) ProtoMessage() {}
 
 func (x *Refund) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[20]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2465,7 +2606,7 @@ func (x *Refund) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refund.ProtoReflect.Descriptor instead.
 func (*Refund) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{20}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Refund) GetPosition() uint64 {
@@ -2521,7 +2662,7 @@ type Raise struct {
 
 func (x *Raise) Reset() {
 	*x = Raise{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[21]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2533,7 +2674,7 @@ func (x *Raise) String() string {
 func (*Raise) ProtoMessage() {}
 
 func (x *Raise) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[21]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2546,7 +2687,7 @@ func (x *Raise) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Raise.ProtoReflect.Descriptor instead.
 func (*Raise) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{21}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Raise) GetBudgets() []*Budget {
@@ -2604,7 +2745,7 @@ type Resolution struct {
 
 func (x *Resolution) Reset() {
 	*x = Resolution{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[22]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2616,7 +2757,7 @@ func (x *Resolution) String() string {
 func (*Resolution) ProtoMessage() {}
 
 func (x *Resolution) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[22]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2629,7 +2770,7 @@ func (x *Resolution) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resolution.ProtoReflect.Descriptor instead.
 func (*Resolution) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{22}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Resolution) GetLimits() []*Limit {
@@ -2663,7 +2804,7 @@ type Limit struct {
 
 func (x *Limit) Reset() {
 	*x = Limit{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[23]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2675,7 +2816,7 @@ func (x *Limit) String() string {
 func (*Limit) ProtoMessage() {}
 
 func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[23]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2688,7 +2829,7 @@ func (x *Limit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limit.ProtoReflect.Descriptor instead.
 func (*Limit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{23}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Limit) GetGuard() Budget_Guard {
@@ -2732,7 +2873,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[24]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2744,7 +2885,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[24]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2757,7 +2898,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{24}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Part) GetMechanism() *Mechanism {
@@ -2798,7 +2939,7 @@ type Restored struct {
 
 func (x *Restored) Reset() {
 	*x = Restored{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[25]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +2951,7 @@ func (x *Restored) String() string {
 func (*Restored) ProtoMessage() {}
 
 func (x *Restored) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[25]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +2964,7 @@ func (x *Restored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restored.ProtoReflect.Descriptor instead.
 func (*Restored) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{25}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Restored) GetFromStoreId() string {
@@ -2874,7 +3015,7 @@ type LostEntry struct {
 
 func (x *LostEntry) Reset() {
 	*x = LostEntry{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[26]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2886,7 +3027,7 @@ func (x *LostEntry) String() string {
 func (*LostEntry) ProtoMessage() {}
 
 func (x *LostEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[26]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2899,7 +3040,7 @@ func (x *LostEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostEntry.ProtoReflect.Descriptor instead.
 func (*LostEntry) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{26}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *LostEntry) GetPosition() uint64 {
@@ -2942,7 +3083,7 @@ type Reconcile struct {
 
 func (x *Reconcile) Reset() {
 	*x = Reconcile{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[27]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2954,7 +3095,7 @@ func (x *Reconcile) String() string {
 func (*Reconcile) ProtoMessage() {}
 
 func (x *Reconcile) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[27]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2967,7 +3108,7 @@ func (x *Reconcile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reconcile.ProtoReflect.Descriptor instead.
 func (*Reconcile) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{27}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Reconcile) GetEvents() []*Event {
@@ -3021,7 +3162,7 @@ type Approval struct {
 
 func (x *Approval) Reset() {
 	*x = Approval{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[28]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +3174,7 @@ func (x *Approval) String() string {
 func (*Approval) ProtoMessage() {}
 
 func (x *Approval) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[28]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +3187,7 @@ func (x *Approval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approval.ProtoReflect.Descriptor instead.
 func (*Approval) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{28}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Approval) GetProposal() uint64 {
@@ -3094,7 +3235,7 @@ type Propose struct {
 
 func (x *Propose) Reset() {
 	*x = Propose{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[29]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3106,7 +3247,7 @@ func (x *Propose) String() string {
 func (*Propose) ProtoMessage() {}
 
 func (x *Propose) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[29]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3119,7 +3260,7 @@ func (x *Propose) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Propose.ProtoReflect.Descriptor instead.
 func (*Propose) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{29}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Propose) GetAction() isPropose_Action {
@@ -3245,7 +3386,7 @@ type Proposal struct {
 
 func (x *Proposal) Reset() {
 	*x = Proposal{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[30]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3257,7 +3398,7 @@ func (x *Proposal) String() string {
 func (*Proposal) ProtoMessage() {}
 
 func (x *Proposal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[30]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3270,7 +3411,7 @@ func (x *Proposal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Proposal.ProtoReflect.Descriptor instead.
 func (*Proposal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{30}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Proposal) GetPosition() uint64 {
@@ -3315,7 +3456,7 @@ type AccessPolicy struct {
 
 func (x *AccessPolicy) Reset() {
 	*x = AccessPolicy{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[31]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3327,7 +3468,7 @@ func (x *AccessPolicy) String() string {
 func (*AccessPolicy) ProtoMessage() {}
 
 func (x *AccessPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[31]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3340,7 +3481,7 @@ func (x *AccessPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessPolicy.ProtoReflect.Descriptor instead.
 func (*AccessPolicy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{31}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *AccessPolicy) GetSha256() []byte {
@@ -3368,7 +3509,7 @@ type Approve struct {
 
 func (x *Approve) Reset() {
 	*x = Approve{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3380,7 +3521,7 @@ func (x *Approve) String() string {
 func (*Approve) ProtoMessage() {}
 
 func (x *Approve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[32]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3393,7 +3534,7 @@ func (x *Approve) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approve.ProtoReflect.Descriptor instead.
 func (*Approve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{32}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Approve) GetProposal() uint64 {
@@ -3416,7 +3557,7 @@ type Withdraw struct {
 
 func (x *Withdraw) Reset() {
 	*x = Withdraw{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3428,7 +3569,7 @@ func (x *Withdraw) String() string {
 func (*Withdraw) ProtoMessage() {}
 
 func (x *Withdraw) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[33]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3441,7 +3582,7 @@ func (x *Withdraw) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Withdraw.ProtoReflect.Descriptor instead.
 func (*Withdraw) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{33}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Withdraw) GetProposal() uint64 {
@@ -3472,7 +3613,7 @@ type Acknowledge struct {
 
 func (x *Acknowledge) Reset() {
 	*x = Acknowledge{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3484,7 +3625,7 @@ func (x *Acknowledge) String() string {
 func (*Acknowledge) ProtoMessage() {}
 
 func (x *Acknowledge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[34]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3497,7 +3638,7 @@ func (x *Acknowledge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Acknowledge.ProtoReflect.Descriptor instead.
 func (*Acknowledge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{34}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Acknowledge) GetWarning() string {
@@ -3536,7 +3677,7 @@ type Adopt struct {
 
 func (x *Adopt) Reset() {
 	*x = Adopt{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3548,7 +3689,7 @@ func (x *Adopt) String() string {
 func (*Adopt) ProtoMessage() {}
 
 func (x *Adopt) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[35]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3561,7 +3702,7 @@ func (x *Adopt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adopt.ProtoReflect.Descriptor instead.
 func (*Adopt) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Adopt) GetDataset() string {
@@ -3631,7 +3772,7 @@ type AmendDataset struct {
 
 func (x *AmendDataset) Reset() {
 	*x = AmendDataset{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[36]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3643,7 +3784,7 @@ func (x *AmendDataset) String() string {
 func (*AmendDataset) ProtoMessage() {}
 
 func (x *AmendDataset) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[36]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3656,7 +3797,7 @@ func (x *AmendDataset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDataset.ProtoReflect.Descriptor instead.
 func (*AmendDataset) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{36}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *AmendDataset) GetTitle() string {
@@ -3751,7 +3892,7 @@ type DatasetCaps struct {
 
 func (x *DatasetCaps) Reset() {
 	*x = DatasetCaps{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3763,7 +3904,7 @@ func (x *DatasetCaps) String() string {
 func (*DatasetCaps) ProtoMessage() {}
 
 func (x *DatasetCaps) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3776,7 +3917,7 @@ func (x *DatasetCaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetCaps.ProtoReflect.Descriptor instead.
 func (*DatasetCaps) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{37}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DatasetCaps) GetCharge() float64 {
@@ -3806,7 +3947,7 @@ type DatasetReference struct {
 
 func (x *DatasetReference) Reset() {
 	*x = DatasetReference{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3818,7 +3959,7 @@ func (x *DatasetReference) String() string {
 func (*DatasetReference) ProtoMessage() {}
 
 func (x *DatasetReference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3831,7 +3972,7 @@ func (x *DatasetReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetReference.ProtoReflect.Descriptor instead.
 func (*DatasetReference) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{38}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DatasetReference) GetId() string {
@@ -3861,7 +4002,7 @@ type DatasetVersion struct {
 
 func (x *DatasetVersion) Reset() {
 	*x = DatasetVersion{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3873,7 +4014,7 @@ func (x *DatasetVersion) String() string {
 func (*DatasetVersion) ProtoMessage() {}
 
 func (x *DatasetVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3886,7 +4027,7 @@ func (x *DatasetVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetVersion.ProtoReflect.Descriptor instead.
 func (*DatasetVersion) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{39}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DatasetVersion) GetOf() *DatasetReference {
@@ -3915,7 +4056,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3927,7 +4068,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3940,7 +4081,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{40}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Close) GetReason() string {
@@ -3965,7 +4106,7 @@ type Together_Member struct {
 
 func (x *Together_Member) Reset() {
 	*x = Together_Member{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3977,7 +4118,7 @@ func (x *Together_Member) String() string {
 func (*Together_Member) ProtoMessage() {}
 
 func (x *Together_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3990,7 +4131,7 @@ func (x *Together_Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Together_Member.ProtoReflect.Descriptor instead.
 func (*Together_Member) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{13, 0}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{15, 0}
 }
 
 func (x *Together_Member) GetLedger() string {
@@ -4125,7 +4266,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12 \n" +
-	"\vdescriptive\x18\x04 \x01(\bR\vdescriptive\"\xd9\x01\n" +
+	"\vdescriptive\x18\x04 \x01(\bR\vdescriptive\"\xda\x02\n" +
 	"\aReceipt\x12\x19\n" +
 	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x16\n" +
 	"\x06ledger\x18\x02 \x01(\tR\x06ledger\x12\x16\n" +
@@ -4133,7 +4274,13 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12\x1a\n" +
 	"\bposition\x18\x05 \x01(\x04R\bposition\x12\x1b\n" +
 	"\thead_hash\x18\x06 \x01(\fR\bheadHash\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xf0\t\n" +
+	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x126\n" +
+	"\amembers\x18\b \x03(\v2\x1c.accountant.v1.ReceiptMemberR\amembers\x12G\n" +
+	"\fcontribution\x18\t \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"`\n" +
+	"\rReceiptMember\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1a\n" +
+	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x1b\n" +
+	"\thead_hash\x18\x03 \x01(\fR\bheadHash\"\xf0\t\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
@@ -4175,7 +4322,10 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\aIN_EACH\x10\x01\x12\x16\n" +
 	"\x12ROWS_DRAWN_IN_EACH\x10\x02\x12\x18\n" +
 	"\x14PEOPLE_DRAWN_IN_EACH\x10\x03\x12\f\n" +
-	"\bOVER_ALL\x10\x04\"O\n" +
+	"\bOVER_ALL\x10\x04\"W\n" +
+	"\tLedgerSet\x12\x18\n" +
+	"\aledgers\x18\x01 \x03(\tR\aledgers\x120\n" +
+	"\x05range\x18\x02 \x01(\v2\x1a.accountant.v1.LedgerRangeR\x05range\"O\n" +
 	"\vLedgerRange\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\tR\x05first\x12\x12\n" +
@@ -4353,7 +4503,7 @@ func file_accountant_v1_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_accountant_v1_ledger_proto_goTypes = []any{
 	(LedgerSpec_Policy)(0),        // 0: accountant.v1.LedgerSpec.Policy
 	(Budget_Guard)(0),             // 1: accountant.v1.Budget.Guard
@@ -4368,141 +4518,146 @@ var file_accountant_v1_ledger_proto_goTypes = []any{
 	(*Reservation)(nil),           // 10: accountant.v1.Reservation
 	(*Assumption)(nil),            // 11: accountant.v1.Assumption
 	(*Receipt)(nil),               // 12: accountant.v1.Receipt
-	(*Entry)(nil),                 // 13: accountant.v1.Entry
-	(*SetPart)(nil),               // 14: accountant.v1.SetPart
-	(*LedgerRange)(nil),           // 15: accountant.v1.LedgerRange
-	(*Together)(nil),              // 16: accountant.v1.Together
-	(*Charge)(nil),                // 17: accountant.v1.Charge
-	(*Reserve)(nil),               // 18: accountant.v1.Reserve
-	(*Commit)(nil),                // 19: accountant.v1.Commit
-	(*Release)(nil),               // 20: accountant.v1.Release
-	(*Free)(nil),                  // 21: accountant.v1.Free
-	(*Expire)(nil),                // 22: accountant.v1.Expire
-	(*Refund)(nil),                // 23: accountant.v1.Refund
-	(*Raise)(nil),                 // 24: accountant.v1.Raise
-	(*Resolution)(nil),            // 25: accountant.v1.Resolution
-	(*Limit)(nil),                 // 26: accountant.v1.Limit
-	(*Part)(nil),                  // 27: accountant.v1.Part
-	(*Restored)(nil),              // 28: accountant.v1.Restored
-	(*LostEntry)(nil),             // 29: accountant.v1.LostEntry
-	(*Reconcile)(nil),             // 30: accountant.v1.Reconcile
-	(*Approval)(nil),              // 31: accountant.v1.Approval
-	(*Propose)(nil),               // 32: accountant.v1.Propose
-	(*Proposal)(nil),              // 33: accountant.v1.Proposal
-	(*AccessPolicy)(nil),          // 34: accountant.v1.AccessPolicy
-	(*Approve)(nil),               // 35: accountant.v1.Approve
-	(*Withdraw)(nil),              // 36: accountant.v1.Withdraw
-	(*Acknowledge)(nil),           // 37: accountant.v1.Acknowledge
-	(*Adopt)(nil),                 // 38: accountant.v1.Adopt
-	(*AmendDataset)(nil),          // 39: accountant.v1.AmendDataset
-	(*DatasetCaps)(nil),           // 40: accountant.v1.DatasetCaps
-	(*DatasetReference)(nil),      // 41: accountant.v1.DatasetReference
-	(*DatasetVersion)(nil),        // 42: accountant.v1.DatasetVersion
-	(*Close)(nil),                 // 43: accountant.v1.Close
-	nil,                           // 44: accountant.v1.LedgerSpec.LabelsEntry
-	(*Together_Member)(nil),       // 45: accountant.v1.Together.Member
-	nil,                           // 46: accountant.v1.Charge.LabelsEntry
-	nil,                           // 47: accountant.v1.Reserve.LabelsEntry
-	nil,                           // 48: accountant.v1.Commit.LabelsEntry
-	nil,                           // 49: accountant.v1.AmendDataset.LabelsEntry
-	(Workload_Adjacency)(0),       // 50: accountant.v1.Workload.Adjacency
-	(*Workload)(nil),              // 51: accountant.v1.Workload
-	(*timestamppb.Timestamp)(nil), // 52: google.protobuf.Timestamp
-	(*Mechanism)(nil),             // 53: accountant.v1.Mechanism
-	(*Event)(nil),                 // 54: accountant.v1.Event
+	(*ReceiptMember)(nil),         // 13: accountant.v1.ReceiptMember
+	(*Entry)(nil),                 // 14: accountant.v1.Entry
+	(*SetPart)(nil),               // 15: accountant.v1.SetPart
+	(*LedgerSet)(nil),             // 16: accountant.v1.LedgerSet
+	(*LedgerRange)(nil),           // 17: accountant.v1.LedgerRange
+	(*Together)(nil),              // 18: accountant.v1.Together
+	(*Charge)(nil),                // 19: accountant.v1.Charge
+	(*Reserve)(nil),               // 20: accountant.v1.Reserve
+	(*Commit)(nil),                // 21: accountant.v1.Commit
+	(*Release)(nil),               // 22: accountant.v1.Release
+	(*Free)(nil),                  // 23: accountant.v1.Free
+	(*Expire)(nil),                // 24: accountant.v1.Expire
+	(*Refund)(nil),                // 25: accountant.v1.Refund
+	(*Raise)(nil),                 // 26: accountant.v1.Raise
+	(*Resolution)(nil),            // 27: accountant.v1.Resolution
+	(*Limit)(nil),                 // 28: accountant.v1.Limit
+	(*Part)(nil),                  // 29: accountant.v1.Part
+	(*Restored)(nil),              // 30: accountant.v1.Restored
+	(*LostEntry)(nil),             // 31: accountant.v1.LostEntry
+	(*Reconcile)(nil),             // 32: accountant.v1.Reconcile
+	(*Approval)(nil),              // 33: accountant.v1.Approval
+	(*Propose)(nil),               // 34: accountant.v1.Propose
+	(*Proposal)(nil),              // 35: accountant.v1.Proposal
+	(*AccessPolicy)(nil),          // 36: accountant.v1.AccessPolicy
+	(*Approve)(nil),               // 37: accountant.v1.Approve
+	(*Withdraw)(nil),              // 38: accountant.v1.Withdraw
+	(*Acknowledge)(nil),           // 39: accountant.v1.Acknowledge
+	(*Adopt)(nil),                 // 40: accountant.v1.Adopt
+	(*AmendDataset)(nil),          // 41: accountant.v1.AmendDataset
+	(*DatasetCaps)(nil),           // 42: accountant.v1.DatasetCaps
+	(*DatasetReference)(nil),      // 43: accountant.v1.DatasetReference
+	(*DatasetVersion)(nil),        // 44: accountant.v1.DatasetVersion
+	(*Close)(nil),                 // 45: accountant.v1.Close
+	nil,                           // 46: accountant.v1.LedgerSpec.LabelsEntry
+	(*Together_Member)(nil),       // 47: accountant.v1.Together.Member
+	nil,                           // 48: accountant.v1.Charge.LabelsEntry
+	nil,                           // 49: accountant.v1.Reserve.LabelsEntry
+	nil,                           // 50: accountant.v1.Commit.LabelsEntry
+	nil,                           // 51: accountant.v1.AmendDataset.LabelsEntry
+	(Workload_Adjacency)(0),       // 52: accountant.v1.Workload.Adjacency
+	(*Workload)(nil),              // 53: accountant.v1.Workload
+	(*timestamppb.Timestamp)(nil), // 54: google.protobuf.Timestamp
+	(*Mechanism)(nil),             // 55: accountant.v1.Mechanism
+	(*Event)(nil),                 // 56: accountant.v1.Event
 }
 var file_accountant_v1_ledger_proto_depIdxs = []int32{
-	50, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	44, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
+	52, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	46, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
 	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
-	51, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
+	53, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
 	4,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	51, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	53, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
 	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
 	3,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	52, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	54, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
 	7,  // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
 	9,  // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
 	10, // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
 	11, // 12: accountant.v1.Ledger.assumptions:type_name -> accountant.v1.Assumption
 	6,  // 13: accountant.v1.Ledger.acknowledgements:type_name -> accountant.v1.Acknowledgement
-	33, // 14: accountant.v1.Ledger.proposals:type_name -> accountant.v1.Proposal
-	52, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
+	35, // 14: accountant.v1.Ledger.proposals:type_name -> accountant.v1.Proposal
+	54, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
 	4,  // 16: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
 	8,  // 17: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
 	8,  // 18: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
-	53, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
-	52, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
-	54, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
+	55, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
+	54, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
+	56, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
 	2,  // 22: accountant.v1.Reservation.contribution:type_name -> accountant.v1.SetPart.Contribution
-	52, // 23: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	52, // 24: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
-	17, // 25: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	43, // 26: accountant.v1.Entry.close:type_name -> accountant.v1.Close
-	18, // 27: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
-	19, // 28: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
-	20, // 29: accountant.v1.Entry.release:type_name -> accountant.v1.Release
-	22, // 30: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
-	23, // 31: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
-	24, // 32: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
-	28, // 33: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
-	30, // 34: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
-	21, // 35: accountant.v1.Entry.free:type_name -> accountant.v1.Free
-	37, // 36: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
-	32, // 37: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
-	36, // 38: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
-	34, // 39: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
-	38, // 40: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
-	39, // 41: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
-	16, // 42: accountant.v1.Entry.together:type_name -> accountant.v1.Together
-	14, // 43: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
-	31, // 44: accountant.v1.Entry.approval:type_name -> accountant.v1.Approval
-	2,  // 45: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
-	45, // 46: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
-	15, // 47: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
-	17, // 48: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
-	18, // 49: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
-	19, // 50: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
-	20, // 51: accountant.v1.Together.release:type_name -> accountant.v1.Release
-	2,  // 52: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
-	54, // 53: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	46, // 54: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	54, // 55: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
-	47, // 56: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
-	54, // 57: accountant.v1.Commit.events:type_name -> accountant.v1.Event
-	48, // 58: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
-	54, // 59: accountant.v1.Free.events:type_name -> accountant.v1.Event
-	54, // 60: accountant.v1.Refund.events:type_name -> accountant.v1.Event
-	4,  // 61: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
-	51, // 62: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
-	25, // 63: accountant.v1.Raise.resolution:type_name -> accountant.v1.Resolution
-	26, // 64: accountant.v1.Resolution.limits:type_name -> accountant.v1.Limit
-	27, // 65: accountant.v1.Resolution.plan:type_name -> accountant.v1.Part
-	1,  // 66: accountant.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
-	53, // 67: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
-	52, // 68: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
-	29, // 69: accountant.v1.Restored.lost:type_name -> accountant.v1.LostEntry
-	54, // 70: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
-	2,  // 71: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
-	23, // 72: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
-	21, // 73: accountant.v1.Propose.free:type_name -> accountant.v1.Free
-	24, // 74: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
-	30, // 75: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
-	39, // 76: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
-	52, // 77: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
-	32, // 78: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
-	49, // 79: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
-	40, // 80: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
-	4,  // 81: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
-	42, // 82: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
-	25, // 83: accountant.v1.AmendDataset.resolution:type_name -> accountant.v1.Resolution
-	41, // 84: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
-	41, // 85: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
-	86, // [86:86] is the sub-list for method output_type
-	86, // [86:86] is the sub-list for method input_type
-	86, // [86:86] is the sub-list for extension type_name
-	86, // [86:86] is the sub-list for extension extendee
-	0,  // [0:86] is the sub-list for field type_name
+	54, // 23: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	13, // 24: accountant.v1.Receipt.members:type_name -> accountant.v1.ReceiptMember
+	2,  // 25: accountant.v1.Receipt.contribution:type_name -> accountant.v1.SetPart.Contribution
+	54, // 26: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	19, // 27: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
+	45, // 28: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	20, // 29: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
+	21, // 30: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
+	22, // 31: accountant.v1.Entry.release:type_name -> accountant.v1.Release
+	24, // 32: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
+	25, // 33: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
+	26, // 34: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
+	30, // 35: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
+	32, // 36: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
+	23, // 37: accountant.v1.Entry.free:type_name -> accountant.v1.Free
+	39, // 38: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
+	34, // 39: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
+	38, // 40: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
+	36, // 41: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
+	40, // 42: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
+	41, // 43: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
+	18, // 44: accountant.v1.Entry.together:type_name -> accountant.v1.Together
+	15, // 45: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
+	33, // 46: accountant.v1.Entry.approval:type_name -> accountant.v1.Approval
+	2,  // 47: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
+	17, // 48: accountant.v1.LedgerSet.range:type_name -> accountant.v1.LedgerRange
+	47, // 49: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
+	17, // 50: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
+	19, // 51: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
+	20, // 52: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
+	21, // 53: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
+	22, // 54: accountant.v1.Together.release:type_name -> accountant.v1.Release
+	2,  // 55: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
+	56, // 56: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	48, // 57: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	56, // 58: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	49, // 59: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	56, // 60: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	50, // 61: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	56, // 62: accountant.v1.Free.events:type_name -> accountant.v1.Event
+	56, // 63: accountant.v1.Refund.events:type_name -> accountant.v1.Event
+	4,  // 64: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
+	53, // 65: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
+	27, // 66: accountant.v1.Raise.resolution:type_name -> accountant.v1.Resolution
+	28, // 67: accountant.v1.Resolution.limits:type_name -> accountant.v1.Limit
+	29, // 68: accountant.v1.Resolution.plan:type_name -> accountant.v1.Part
+	1,  // 69: accountant.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
+	55, // 70: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
+	54, // 71: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
+	31, // 72: accountant.v1.Restored.lost:type_name -> accountant.v1.LostEntry
+	56, // 73: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
+	2,  // 74: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
+	25, // 75: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
+	23, // 76: accountant.v1.Propose.free:type_name -> accountant.v1.Free
+	26, // 77: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
+	32, // 78: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
+	41, // 79: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
+	54, // 80: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
+	34, // 81: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
+	51, // 82: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
+	42, // 83: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
+	4,  // 84: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
+	44, // 85: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
+	27, // 86: accountant.v1.AmendDataset.resolution:type_name -> accountant.v1.Resolution
+	43, // 87: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
+	43, // 88: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
+	89, // [89:89] is the sub-list for method output_type
+	89, // [89:89] is the sub-list for method input_type
+	89, // [89:89] is the sub-list for extension type_name
+	89, // [89:89] is the sub-list for extension extendee
+	0,  // [0:89] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }
@@ -4512,7 +4667,7 @@ func file_accountant_v1_ledger_proto_init() {
 	}
 	file_accountant_v1_mechanism_proto_init()
 	file_accountant_v1_ledger_proto_msgTypes[1].OneofWrappers = []any{}
-	file_accountant_v1_ledger_proto_msgTypes[10].OneofWrappers = []any{
+	file_accountant_v1_ledger_proto_msgTypes[11].OneofWrappers = []any{
 		(*Entry_Charge)(nil),
 		(*Entry_Close)(nil),
 		(*Entry_Reserve)(nil),
@@ -4532,27 +4687,27 @@ func file_accountant_v1_ledger_proto_init() {
 		(*Entry_AmendDataset)(nil),
 		(*Entry_Together)(nil),
 	}
-	file_accountant_v1_ledger_proto_msgTypes[13].OneofWrappers = []any{
+	file_accountant_v1_ledger_proto_msgTypes[15].OneofWrappers = []any{
 		(*Together_Charge)(nil),
 		(*Together_Reserve)(nil),
 		(*Together_Commit)(nil),
 		(*Together_Release)(nil),
 	}
-	file_accountant_v1_ledger_proto_msgTypes[29].OneofWrappers = []any{
+	file_accountant_v1_ledger_proto_msgTypes[31].OneofWrappers = []any{
 		(*Propose_Refund)(nil),
 		(*Propose_Free)(nil),
 		(*Propose_Raise)(nil),
 		(*Propose_Reconcile)(nil),
 		(*Propose_AmendDataset)(nil),
 	}
-	file_accountant_v1_ledger_proto_msgTypes[36].OneofWrappers = []any{}
+	file_accountant_v1_ledger_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_ledger_proto_rawDesc), len(file_accountant_v1_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   47,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -25,22 +25,32 @@ const (
 )
 
 // Lane says where a write goes and which one of its writer's it is. A lane is a pair of a ledger and a writer: its writes
-// are numbered 1, 2, 3 …, and the same number with the same content has effect once.
+// are numbered 1, 2, 3 …, and the same number with the same content has effect once. All writes of a writer to several
+// ledgers are in one lane, whichever ledgers they are about.
 type Lane struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ledger's name. A dataset's record is named "dataset:" and the dataset's identifier. Required.
+	// The ledger's name. A dataset's record is named "dataset:" and the dataset's identifier. Commit and Release name what
+	// was reserved in several ledgers by the ledger of the reservation's receipt, such as "system:sets/3". Required,
+	// without ledgers.
 	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
 	// A random UUID made by the client object, or "request/X" where X, at most 128 bytes of [A-Za-z0-9._-], is the user's
 	// key for this one write. Required.
 	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
 	// The next number of the lane; from 1. With "request/X": 1.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// The newest receipt of this ledger that the client holds; may be absent. Where this store does not have that entry, or
+	// The newest receipt of this lane that the client holds; may be absent. Where this store does not have that entry, or
 	// has one with another hash, the call ends with DATA_LOSS and nothing is written. It is no part of the content.
 	LastReceipt *Receipt `protobuf:"bytes,4,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
 	// Decide, but write nothing: the answer has no receipt unless it is a duplicate. To check a charge a caller needs to be
 	// no more than a viewer, since GetLedger tells as much.
-	CheckOnly     bool `protobuf:"varint,5,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
+	CheckOnly bool `protobuf:"varint,5,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
+	// Several ledgers in the place of one; only of Report and Reserve. They are a part of the content: other ledgers under
+	// the same number, or under the same "request/X", are ALREADY_EXISTS. What is stored of the action, once for each
+	// ledger, is bounded.
+	Ledgers *LedgerSet `protobuf:"bytes,6,opt,name=ledgers,proto3" json:"ledgers,omitempty"`
+	// Whether the sensitivity bounds a person's rows in each of the ledgers, or in all of them; of a reservation, that of
+	// everything that is committed. Required with ledgers, and given only with them.
+	Contribution  SetPart_Contribution `protobuf:"varint,7,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -110,18 +120,36 @@ func (x *Lane) GetCheckOnly() bool {
 	return false
 }
 
+func (x *Lane) GetLedgers() *LedgerSet {
+	if x != nil {
+		return x.Ledgers
+	}
+	return nil
+}
+
+func (x *Lane) GetContribution() SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return SetPart_CONTRIBUTION_UNSPECIFIED
+}
+
 // WriteResponse says what became of a write.
 type WriteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the entry; absent after check_only, unless this is the answer to a duplicate. After Reserve its position names the
-	// reservation, after Propose the proposal.
+	// Of the entry; absent after check_only, unless this is the answer to a duplicate. After Reserve its ledger and position
+	// name the reservation, after Propose its position the proposal.
 	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	// Whether this is the answer to a duplicate.
 	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	// Whether nothing was written because check_only was set.
 	CheckOnly bool `protobuf:"varint,3,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
 	// When the time of a reservation is over; only after Reserve.
-	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	// After check_only of several ledgers: those that would be written to, by name.
+	Ledgers []string `protobuf:"bytes,5,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
+	// After check_only of several ledgers: why they would refuse it, complete; absent if it would be accepted.
+	Refusal       *SetRefusal `protobuf:"bytes,6,opt,name=refusal,proto3" json:"refusal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -180,6 +208,20 @@ func (x *WriteResponse) GetCheckOnly() bool {
 func (x *WriteResponse) GetExpireTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.ExpireTime
+	}
+	return nil
+}
+
+func (x *WriteResponse) GetLedgers() []string {
+	if x != nil {
+		return x.Ledgers
+	}
+	return nil
+}
+
+func (x *WriteResponse) GetRefusal() *SetRefusal {
+	if x != nil {
+		return x.Refusal
 	}
 	return nil
 }
@@ -562,7 +604,7 @@ func (x *CloseLedgerRequest) GetClose() *Close {
 	return nil
 }
 
-// ReportRequest charges events to a ledger.
+// ReportRequest charges events.
 type ReportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where the write goes. Required.
@@ -2254,90 +2296,8 @@ func (x *BudgetExceeded) GetUnplanned() []*BudgetExceeded_Unplanned {
 	return nil
 }
 
-// ReportSetResponse confirms a charge to a set.
-type ReportSetResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Absent after check_only, unless this is the answer to a duplicate.
-	Receipt *SetReceipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// Whether this is the answer to a duplicate.
-	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	// Whether nothing was written because check_only was set.
-	CheckOnly bool `protobuf:"varint,3,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
-	// After check_only: the ledgers that would be charged, by name.
-	Ledgers []string `protobuf:"bytes,4,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
-	// After check_only: why the charge would be refused, complete; absent if it would be accepted.
-	Refusal       *SetRefusal `protobuf:"bytes,5,opt,name=refusal,proto3" json:"refusal,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReportSetResponse) Reset() {
-	*x = ReportSetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[34]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReportSetResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReportSetResponse) ProtoMessage() {}
-
-func (x *ReportSetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[34]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReportSetResponse.ProtoReflect.Descriptor instead.
-func (*ReportSetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34}
-}
-
-func (x *ReportSetResponse) GetReceipt() *SetReceipt {
-	if x != nil {
-		return x.Receipt
-	}
-	return nil
-}
-
-func (x *ReportSetResponse) GetReplayed() bool {
-	if x != nil {
-		return x.Replayed
-	}
-	return false
-}
-
-func (x *ReportSetResponse) GetCheckOnly() bool {
-	if x != nil {
-		return x.CheckOnly
-	}
-	return false
-}
-
-func (x *ReportSetResponse) GetLedgers() []string {
-	if x != nil {
-		return x.Ledgers
-	}
-	return nil
-}
-
-func (x *ReportSetResponse) GetRefusal() *SetRefusal {
-	if x != nil {
-		return x.Refusal
-	}
-	return nil
-}
-
 // SetRefusal says which ledgers of a set have refused it, and what would fit in all of them. It is
-// the detail of the error of a refused call; check_only of a ReportSetRequest answers with it.
+// the detail of the error of a refused call; with check_only it is in the answer.
 type SetRefusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The members that have refused it, by name.
@@ -2356,7 +2316,7 @@ type SetRefusal struct {
 
 func (x *SetRefusal) Reset() {
 	*x = SetRefusal{}
-	mi := &file_accountant_v1_services_proto_msgTypes[35]
+	mi := &file_accountant_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2368,7 +2328,7 @@ func (x *SetRefusal) String() string {
 func (*SetRefusal) ProtoMessage() {}
 
 func (x *SetRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[35]
+	mi := &file_accountant_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2381,7 +2341,7 @@ func (x *SetRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRefusal.ProtoReflect.Descriptor instead.
 func (*SetRefusal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SetRefusal) GetMembers() []*SetRefusal_Member {
@@ -2432,7 +2392,7 @@ type ReportStreamRequest struct {
 
 func (x *ReportStreamRequest) Reset() {
 	*x = ReportStreamRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[36]
+	mi := &file_accountant_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2444,7 +2404,7 @@ func (x *ReportStreamRequest) String() string {
 func (*ReportStreamRequest) ProtoMessage() {}
 
 func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[36]
+	mi := &file_accountant_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2457,7 +2417,7 @@ func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ReportStreamRequest) GetMessage() isReportStreamRequest_Message {
@@ -2568,7 +2528,7 @@ type ReportStreamResponse struct {
 
 func (x *ReportStreamResponse) Reset() {
 	*x = ReportStreamResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[37]
+	mi := &file_accountant_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2580,7 +2540,7 @@ func (x *ReportStreamResponse) String() string {
 func (*ReportStreamResponse) ProtoMessage() {}
 
 func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[37]
+	mi := &file_accountant_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2593,7 +2553,7 @@ func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ReportStreamResponse) GetMessage() isReportStreamResponse_Message {
@@ -2668,7 +2628,7 @@ type GetWriterRequest struct {
 
 func (x *GetWriterRequest) Reset() {
 	*x = GetWriterRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[38]
+	mi := &file_accountant_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2680,7 +2640,7 @@ func (x *GetWriterRequest) String() string {
 func (*GetWriterRequest) ProtoMessage() {}
 
 func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[38]
+	mi := &file_accountant_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2693,7 +2653,7 @@ func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterRequest.ProtoReflect.Descriptor instead.
 func (*GetWriterRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetWriterRequest) GetLedger() string {
@@ -2723,7 +2683,7 @@ type GetWriterResponse struct {
 
 func (x *GetWriterResponse) Reset() {
 	*x = GetWriterResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[39]
+	mi := &file_accountant_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2735,7 +2695,7 @@ func (x *GetWriterResponse) String() string {
 func (*GetWriterResponse) ProtoMessage() {}
 
 func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[39]
+	mi := &file_accountant_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2748,7 +2708,7 @@ func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterResponse.ProtoReflect.Descriptor instead.
 func (*GetWriterResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetWriterResponse) GetLastSequence() uint64 {
@@ -2793,7 +2753,7 @@ type QueryPrivacyRequest struct {
 
 func (x *QueryPrivacyRequest) Reset() {
 	*x = QueryPrivacyRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[40]
+	mi := &file_accountant_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2805,7 +2765,7 @@ func (x *QueryPrivacyRequest) String() string {
 func (*QueryPrivacyRequest) ProtoMessage() {}
 
 func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[40]
+	mi := &file_accountant_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2818,7 +2778,7 @@ func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *QueryPrivacyRequest) GetSubject() isQueryPrivacyRequest_Subject {
@@ -2955,7 +2915,7 @@ type QueryPrivacyResponse struct {
 
 func (x *QueryPrivacyResponse) Reset() {
 	*x = QueryPrivacyResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[41]
+	mi := &file_accountant_v1_services_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2967,7 +2927,7 @@ func (x *QueryPrivacyResponse) String() string {
 func (*QueryPrivacyResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[41]
+	mi := &file_accountant_v1_services_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2980,7 +2940,7 @@ func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *QueryPrivacyResponse) GetDelta() float64 {
@@ -3094,7 +3054,7 @@ type QueryPrivacySetRequest struct {
 
 func (x *QueryPrivacySetRequest) Reset() {
 	*x = QueryPrivacySetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[42]
+	mi := &file_accountant_v1_services_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3106,7 +3066,7 @@ func (x *QueryPrivacySetRequest) String() string {
 func (*QueryPrivacySetRequest) ProtoMessage() {}
 
 func (x *QueryPrivacySetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[42]
+	mi := &file_accountant_v1_services_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3119,7 +3079,7 @@ func (x *QueryPrivacySetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacySetRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacySetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *QueryPrivacySetRequest) GetSet() *LedgerSet {
@@ -3207,7 +3167,7 @@ type QueryPrivacySetResponse struct {
 
 func (x *QueryPrivacySetResponse) Reset() {
 	*x = QueryPrivacySetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[43]
+	mi := &file_accountant_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3219,7 +3179,7 @@ func (x *QueryPrivacySetResponse) String() string {
 func (*QueryPrivacySetResponse) ProtoMessage() {}
 
 func (x *QueryPrivacySetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[43]
+	mi := &file_accountant_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3232,7 +3192,7 @@ func (x *QueryPrivacySetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacySetResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacySetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *QueryPrivacySetResponse) GetLedgers() []*LedgerPrivacy {
@@ -3287,7 +3247,7 @@ type LedgerPrivacy struct {
 
 func (x *LedgerPrivacy) Reset() {
 	*x = LedgerPrivacy{}
-	mi := &file_accountant_v1_services_proto_msgTypes[44]
+	mi := &file_accountant_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3299,7 +3259,7 @@ func (x *LedgerPrivacy) String() string {
 func (*LedgerPrivacy) ProtoMessage() {}
 
 func (x *LedgerPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[44]
+	mi := &file_accountant_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3312,7 +3272,7 @@ func (x *LedgerPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerPrivacy.ProtoReflect.Descriptor instead.
 func (*LedgerPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *LedgerPrivacy) GetLedger() string {
@@ -3357,7 +3317,7 @@ type AnalysisResult struct {
 
 func (x *AnalysisResult) Reset() {
 	*x = AnalysisResult{}
-	mi := &file_accountant_v1_services_proto_msgTypes[45]
+	mi := &file_accountant_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3369,7 +3329,7 @@ func (x *AnalysisResult) String() string {
 func (*AnalysisResult) ProtoMessage() {}
 
 func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[45]
+	mi := &file_accountant_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3382,7 +3342,7 @@ func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnalysisResult.ProtoReflect.Descriptor instead.
 func (*AnalysisResult) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AnalysisResult) GetAnalysis() string {
@@ -3458,7 +3418,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[46]
+	mi := &file_accountant_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3430,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[46]
+	mi := &file_accountant_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3443,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListEntriesRequest) GetLedger() string {
@@ -3572,7 +3532,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[47]
+	mi := &file_accountant_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3584,7 +3544,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[47]
+	mi := &file_accountant_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3597,7 +3557,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -3632,7 +3592,7 @@ type ListRefusalsRequest struct {
 
 func (x *ListRefusalsRequest) Reset() {
 	*x = ListRefusalsRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[48]
+	mi := &file_accountant_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3644,7 +3604,7 @@ func (x *ListRefusalsRequest) String() string {
 func (*ListRefusalsRequest) ProtoMessage() {}
 
 func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[48]
+	mi := &file_accountant_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3657,7 +3617,7 @@ func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRefusalsRequest.ProtoReflect.Descriptor instead.
 func (*ListRefusalsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListRefusalsRequest) GetLedger() string {
@@ -3691,7 +3651,7 @@ type ListRefusalsResponse struct {
 
 func (x *ListRefusalsResponse) Reset() {
 	*x = ListRefusalsResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[49]
+	mi := &file_accountant_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3703,7 +3663,7 @@ func (x *ListRefusalsResponse) String() string {
 func (*ListRefusalsResponse) ProtoMessage() {}
 
 func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[49]
+	mi := &file_accountant_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3716,7 +3676,7 @@ func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRefusalsResponse.ProtoReflect.Descriptor instead.
 func (*ListRefusalsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ListRefusalsResponse) GetCount() uint64 {
@@ -3782,7 +3742,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_accountant_v1_services_proto_msgTypes[50]
+	mi := &file_accountant_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3794,7 +3754,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[50]
+	mi := &file_accountant_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3807,7 +3767,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Refusal) GetTime() *timestamppb.Timestamp {
@@ -3895,7 +3855,7 @@ type CreateDatasetRequest struct {
 
 func (x *CreateDatasetRequest) Reset() {
 	*x = CreateDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[51]
+	mi := &file_accountant_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3907,7 +3867,7 @@ func (x *CreateDatasetRequest) String() string {
 func (*CreateDatasetRequest) ProtoMessage() {}
 
 func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[51]
+	mi := &file_accountant_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3920,7 +3880,7 @@ func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetRequest.ProtoReflect.Descriptor instead.
 func (*CreateDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *CreateDatasetRequest) GetSpec() *DatasetSpec {
@@ -3969,7 +3929,7 @@ type CreateDatasetResponse struct {
 
 func (x *CreateDatasetResponse) Reset() {
 	*x = CreateDatasetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[52]
+	mi := &file_accountant_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3981,7 +3941,7 @@ func (x *CreateDatasetResponse) String() string {
 func (*CreateDatasetResponse) ProtoMessage() {}
 
 func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[52]
+	mi := &file_accountant_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3994,7 +3954,7 @@ func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetResponse.ProtoReflect.Descriptor instead.
 func (*CreateDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CreateDatasetResponse) GetDataset() *Dataset {
@@ -4036,7 +3996,7 @@ type GetDatasetRequest struct {
 
 func (x *GetDatasetRequest) Reset() {
 	*x = GetDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[53]
+	mi := &file_accountant_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4048,7 +4008,7 @@ func (x *GetDatasetRequest) String() string {
 func (*GetDatasetRequest) ProtoMessage() {}
 
 func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[53]
+	mi := &file_accountant_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4061,7 +4021,7 @@ func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetDatasetRequest) GetId() string {
@@ -4082,7 +4042,7 @@ type GetDatasetResponse struct {
 
 func (x *GetDatasetResponse) Reset() {
 	*x = GetDatasetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[54]
+	mi := &file_accountant_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4094,7 +4054,7 @@ func (x *GetDatasetResponse) String() string {
 func (*GetDatasetResponse) ProtoMessage() {}
 
 func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[54]
+	mi := &file_accountant_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4107,7 +4067,7 @@ func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetDatasetResponse) GetDataset() *Dataset {
@@ -4130,7 +4090,7 @@ type ListDatasetsRequest struct {
 
 func (x *ListDatasetsRequest) Reset() {
 	*x = ListDatasetsRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[55]
+	mi := &file_accountant_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4142,7 +4102,7 @@ func (x *ListDatasetsRequest) String() string {
 func (*ListDatasetsRequest) ProtoMessage() {}
 
 func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[55]
+	mi := &file_accountant_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4155,7 +4115,7 @@ func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsRequest.ProtoReflect.Descriptor instead.
 func (*ListDatasetsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ListDatasetsRequest) GetPageSize() uint32 {
@@ -4186,7 +4146,7 @@ type ListDatasetsResponse struct {
 
 func (x *ListDatasetsResponse) Reset() {
 	*x = ListDatasetsResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[56]
+	mi := &file_accountant_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4198,7 +4158,7 @@ func (x *ListDatasetsResponse) String() string {
 func (*ListDatasetsResponse) ProtoMessage() {}
 
 func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[56]
+	mi := &file_accountant_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4211,7 +4171,7 @@ func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsResponse.ProtoReflect.Descriptor instead.
 func (*ListDatasetsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListDatasetsResponse) GetDatasets() []*Dataset {
@@ -4241,7 +4201,7 @@ type AmendDatasetRequest struct {
 
 func (x *AmendDatasetRequest) Reset() {
 	*x = AmendDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[57]
+	mi := &file_accountant_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4253,7 +4213,7 @@ func (x *AmendDatasetRequest) String() string {
 func (*AmendDatasetRequest) ProtoMessage() {}
 
 func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[57]
+	mi := &file_accountant_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4266,7 +4226,7 @@ func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDatasetRequest.ProtoReflect.Descriptor instead.
 func (*AmendDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AmendDatasetRequest) GetLane() *Lane {
@@ -4296,7 +4256,7 @@ type GetDatasetStatementRequest struct {
 
 func (x *GetDatasetStatementRequest) Reset() {
 	*x = GetDatasetStatementRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[58]
+	mi := &file_accountant_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4308,7 +4268,7 @@ func (x *GetDatasetStatementRequest) String() string {
 func (*GetDatasetStatementRequest) ProtoMessage() {}
 
 func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[58]
+	mi := &file_accountant_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4321,7 +4281,7 @@ func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetStatementRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *GetDatasetStatementRequest) GetId() string {
@@ -4353,7 +4313,7 @@ type GetDatasetStatementResponse struct {
 
 func (x *GetDatasetStatementResponse) Reset() {
 	*x = GetDatasetStatementResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[59]
+	mi := &file_accountant_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4365,7 +4325,7 @@ func (x *GetDatasetStatementResponse) String() string {
 func (*GetDatasetStatementResponse) ProtoMessage() {}
 
 func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[59]
+	mi := &file_accountant_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4378,7 +4338,7 @@ func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetStatementResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{59}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *GetDatasetStatementResponse) GetDataset() *Dataset {
@@ -4423,7 +4383,7 @@ type BudgetExceeded_Shortfall struct {
 
 func (x *BudgetExceeded_Shortfall) Reset() {
 	*x = BudgetExceeded_Shortfall{}
-	mi := &file_accountant_v1_services_proto_msgTypes[60]
+	mi := &file_accountant_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4435,7 +4395,7 @@ func (x *BudgetExceeded_Shortfall) String() string {
 func (*BudgetExceeded_Shortfall) ProtoMessage() {}
 
 func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[60]
+	mi := &file_accountant_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4508,7 +4468,7 @@ type BudgetExceeded_PlanLine struct {
 
 func (x *BudgetExceeded_PlanLine) Reset() {
 	*x = BudgetExceeded_PlanLine{}
-	mi := &file_accountant_v1_services_proto_msgTypes[61]
+	mi := &file_accountant_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4520,7 +4480,7 @@ func (x *BudgetExceeded_PlanLine) String() string {
 func (*BudgetExceeded_PlanLine) ProtoMessage() {}
 
 func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[61]
+	mi := &file_accountant_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4572,7 +4532,7 @@ type BudgetExceeded_Difference struct {
 
 func (x *BudgetExceeded_Difference) Reset() {
 	*x = BudgetExceeded_Difference{}
-	mi := &file_accountant_v1_services_proto_msgTypes[62]
+	mi := &file_accountant_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4584,7 +4544,7 @@ func (x *BudgetExceeded_Difference) String() string {
 func (*BudgetExceeded_Difference) ProtoMessage() {}
 
 func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[62]
+	mi := &file_accountant_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4636,7 +4596,7 @@ type BudgetExceeded_Unplanned struct {
 
 func (x *BudgetExceeded_Unplanned) Reset() {
 	*x = BudgetExceeded_Unplanned{}
-	mi := &file_accountant_v1_services_proto_msgTypes[63]
+	mi := &file_accountant_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4648,7 +4608,7 @@ func (x *BudgetExceeded_Unplanned) String() string {
 func (*BudgetExceeded_Unplanned) ProtoMessage() {}
 
 func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[63]
+	mi := &file_accountant_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4703,7 +4663,7 @@ type SetRefusal_Member struct {
 
 func (x *SetRefusal_Member) Reset() {
 	*x = SetRefusal_Member{}
-	mi := &file_accountant_v1_services_proto_msgTypes[64]
+	mi := &file_accountant_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4715,7 +4675,7 @@ func (x *SetRefusal_Member) String() string {
 func (*SetRefusal_Member) ProtoMessage() {}
 
 func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[64]
+	mi := &file_accountant_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4728,7 +4688,7 @@ func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRefusal_Member.ProtoReflect.Descriptor instead.
 func (*SetRefusal_Member) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34, 0}
 }
 
 func (x *SetRefusal_Member) GetLedger() string {
@@ -4777,7 +4737,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_services_proto_msgTypes[65]
+	mi := &file_accountant_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4789,7 +4749,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[65]
+	mi := &file_accountant_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4802,7 +4762,7 @@ func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest_Open.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_Open) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 0}
 }
 
 func (x *ReportStreamRequest_Open) GetLedger() string {
@@ -4839,7 +4799,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_services_proto_msgTypes[66]
+	mi := &file_accountant_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4851,7 +4811,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[66]
+	mi := &file_accountant_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4864,7 +4824,7 @@ func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCharge.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCharge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 1}
 }
 
 func (x *ReportStreamRequest_SequencedCharge) GetSequence() uint64 {
@@ -4894,7 +4854,7 @@ type ReportStreamRequest_SequencedReserve struct {
 
 func (x *ReportStreamRequest_SequencedReserve) Reset() {
 	*x = ReportStreamRequest_SequencedReserve{}
-	mi := &file_accountant_v1_services_proto_msgTypes[67]
+	mi := &file_accountant_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4906,7 +4866,7 @@ func (x *ReportStreamRequest_SequencedReserve) String() string {
 func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[67]
+	mi := &file_accountant_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4919,7 +4879,7 @@ func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedReserve.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedReserve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 2}
 }
 
 func (x *ReportStreamRequest_SequencedReserve) GetSequence() uint64 {
@@ -4949,7 +4909,7 @@ type ReportStreamRequest_SequencedCommit struct {
 
 func (x *ReportStreamRequest_SequencedCommit) Reset() {
 	*x = ReportStreamRequest_SequencedCommit{}
-	mi := &file_accountant_v1_services_proto_msgTypes[68]
+	mi := &file_accountant_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4961,7 +4921,7 @@ func (x *ReportStreamRequest_SequencedCommit) String() string {
 func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[68]
+	mi := &file_accountant_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4974,7 +4934,7 @@ func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCommit.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCommit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 3}
 }
 
 func (x *ReportStreamRequest_SequencedCommit) GetSequence() uint64 {
@@ -5004,7 +4964,7 @@ type ReportStreamRequest_SequencedRelease struct {
 
 func (x *ReportStreamRequest_SequencedRelease) Reset() {
 	*x = ReportStreamRequest_SequencedRelease{}
-	mi := &file_accountant_v1_services_proto_msgTypes[69]
+	mi := &file_accountant_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5016,7 +4976,7 @@ func (x *ReportStreamRequest_SequencedRelease) String() string {
 func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[69]
+	mi := &file_accountant_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5029,7 +4989,7 @@ func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedRelease.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedRelease) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 4}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 4}
 }
 
 func (x *ReportStreamRequest_SequencedRelease) GetSequence() uint64 {
@@ -5057,7 +5017,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_services_proto_msgTypes[70]
+	mi := &file_accountant_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5069,7 +5029,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[70]
+	mi := &file_accountant_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5082,7 +5042,7 @@ func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Opened.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Opened) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 0}
 }
 
 func (x *ReportStreamResponse_Opened) GetLastSequence() uint64 {
@@ -5105,7 +5065,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_services_proto_msgTypes[71]
+	mi := &file_accountant_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5117,7 +5077,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[71]
+	mi := &file_accountant_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5130,7 +5090,7 @@ func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ReportStreamResponse_Acknowledged.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Acknowledged) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 1}
 }
 
 func (x *ReportStreamResponse_Acknowledged) GetThrough() uint64 {
@@ -5165,7 +5125,7 @@ type ReportStreamResponse_Rejected struct {
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_services_proto_msgTypes[72]
+	mi := &file_accountant_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5177,7 +5137,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[72]
+	mi := &file_accountant_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5190,7 +5150,7 @@ func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Rejected.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Rejected) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 2}
 }
 
 func (x *ReportStreamResponse_Rejected) GetSequence() uint64 {
@@ -5225,21 +5185,25 @@ var File_accountant_v1_services_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_services_proto_rawDesc = "" +
 	"\n" +
-	"\x1caccountant/v1/services.proto\x12\raccountant.v1\x1a\x19accountant/v1/audit.proto\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1baccountant/v1/dataset.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1baccountant/v1/options.proto\x1a\x1caccountant/v1/overview.proto\x1a\x17accountant/v1/set.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x01\n" +
+	"\x1caccountant/v1/services.proto\x12\raccountant.v1\x1a\x19accountant/v1/audit.proto\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1baccountant/v1/dataset.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1baccountant/v1/options.proto\x1a\x1caccountant/v1/overview.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\x02\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x129\n" +
 	"\flast_receipt\x18\x04 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\x12\x1d\n" +
 	"\n" +
-	"check_only\x18\x05 \x01(\bR\tcheckOnly\"\xb9\x01\n" +
+	"check_only\x18\x05 \x01(\bR\tcheckOnly\x122\n" +
+	"\aledgers\x18\x06 \x01(\v2\x18.accountant.v1.LedgerSetR\aledgers\x12G\n" +
+	"\fcontribution\x18\a \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\x88\x02\n" +
 	"\rWriteResponse\x120\n" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\x12\x1d\n" +
 	"\n" +
 	"check_only\x18\x03 \x01(\bR\tcheckOnly\x12;\n" +
 	"\vexpire_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\"D\n" +
+	"expireTime\x12\x18\n" +
+	"\aledgers\x18\x05 \x03(\tR\aledgers\x123\n" +
+	"\arefusal\x18\x06 \x01(\v2\x19.accountant.v1.SetRefusalR\arefusal\"D\n" +
 	"\x13CreateLedgerRequest\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\"_\n" +
 	"\x14CreateLedgerResponse\x12-\n" +
@@ -5407,14 +5371,7 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\tUnplanned\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12@\n" +
 	"\anearest\x18\x02 \x01(\v2&.accountant.v1.BudgetExceeded.PlanLineR\anearest\x12J\n" +
-	"\vdifferences\x18\x03 \x03(\v2(.accountant.v1.BudgetExceeded.DifferenceR\vdifferences\"\xd2\x01\n" +
-	"\x11ReportSetResponse\x123\n" +
-	"\areceipt\x18\x01 \x01(\v2\x19.accountant.v1.SetReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\x12\x1d\n" +
-	"\n" +
-	"check_only\x18\x03 \x01(\bR\tcheckOnly\x12\x18\n" +
-	"\aledgers\x18\x04 \x03(\tR\aledgers\x123\n" +
-	"\arefusal\x18\x05 \x01(\v2\x19.accountant.v1.SetRefusalR\arefusal\"\xc0\x02\n" +
+	"\vdifferences\x18\x03 \x03(\v2(.accountant.v1.BudgetExceeded.DifferenceR\vdifferences\"\xc0\x02\n" +
 	"\n" +
 	"SetRefusal\x12:\n" +
 	"\amembers\x18\x01 \x03(\v2 .accountant.v1.SetRefusal.MemberR\amembers\x12\x12\n" +
@@ -5621,21 +5578,14 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12X\n" +
 	"\tReconcile\x12\x1f.accountant.v1.ReconcileRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12X\n" +
 	"\vAcknowledge\x12!.accountant.v1.AcknowledgeRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x01\x12X\n" +
-	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x012\xf9\b\n" +
+	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x012\x89\x06\n" +
 	"\aCharges\x12P\n" +
 	"\x06Report\x12\x1c.accountant.v1.ReportRequest\x1a\x1c.accountant.v1.WriteResponse\"\n" +
 	"\xa2\xbb\x18\x06\b\x02\x10\x01(\x01\x12e\n" +
 	"\fReportStream\x12\".accountant.v1.ReportStreamRequest\x1a#.accountant.v1.ReportStreamResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01(\x010\x01\x12P\n" +
 	"\aReserve\x12\x1d.accountant.v1.ReserveRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12N\n" +
 	"\x06Commit\x12\x1c.accountant.v1.CommitRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12P\n" +
-	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12Z\n" +
-	"\tReportSet\x12\x1f.accountant.v1.ReportSetRequest\x1a .accountant.v1.ReportSetResponse\"\n" +
-	"\xa2\xbb\x18\x06\b\x02\x10\x01(\x01\x12[\n" +
-	"\n" +
-	"ReserveSet\x12 .accountant.v1.ReserveSetRequest\x1a!.accountant.v1.ReserveSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12X\n" +
-	"\tCommitSet\x12\x1f.accountant.v1.CommitSetRequest\x1a .accountant.v1.CommitSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12[\n" +
-	"\n" +
-	"ReleaseSet\x12 .accountant.v1.ReleaseSetRequest\x1a!.accountant.v1.ReleaseSetResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12P\n" +
+	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12P\n" +
 	"\x06Expire\x12\x1c.accountant.v1.ExpireRequest\x1a\x1c.accountant.v1.WriteResponse\"\n" +
 	"\xa2\xbb\x18\x06\b\x03\x10\x01 \x01\x12N\n" +
 	"\x04Free\x12\x1a.accountant.v1.FreeRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12R\n" +
@@ -5684,7 +5634,7 @@ func file_accountant_v1_services_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_services_proto_rawDescData
 }
 
-var file_accountant_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 74)
+var file_accountant_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 73)
 var file_accountant_v1_services_proto_goTypes = []any{
 	(*Lane)(nil),                                 // 0: accountant.v1.Lane
 	(*WriteResponse)(nil),                        // 1: accountant.v1.WriteResponse
@@ -5720,294 +5670,279 @@ var file_accountant_v1_services_proto_goTypes = []any{
 	(*MechanismCount)(nil),                       // 31: accountant.v1.MechanismCount
 	(*StatedPrivacy)(nil),                        // 32: accountant.v1.StatedPrivacy
 	(*BudgetExceeded)(nil),                       // 33: accountant.v1.BudgetExceeded
-	(*ReportSetResponse)(nil),                    // 34: accountant.v1.ReportSetResponse
-	(*SetRefusal)(nil),                           // 35: accountant.v1.SetRefusal
-	(*ReportStreamRequest)(nil),                  // 36: accountant.v1.ReportStreamRequest
-	(*ReportStreamResponse)(nil),                 // 37: accountant.v1.ReportStreamResponse
-	(*GetWriterRequest)(nil),                     // 38: accountant.v1.GetWriterRequest
-	(*GetWriterResponse)(nil),                    // 39: accountant.v1.GetWriterResponse
-	(*QueryPrivacyRequest)(nil),                  // 40: accountant.v1.QueryPrivacyRequest
-	(*QueryPrivacyResponse)(nil),                 // 41: accountant.v1.QueryPrivacyResponse
-	(*QueryPrivacySetRequest)(nil),               // 42: accountant.v1.QueryPrivacySetRequest
-	(*QueryPrivacySetResponse)(nil),              // 43: accountant.v1.QueryPrivacySetResponse
-	(*LedgerPrivacy)(nil),                        // 44: accountant.v1.LedgerPrivacy
-	(*AnalysisResult)(nil),                       // 45: accountant.v1.AnalysisResult
-	(*ListEntriesRequest)(nil),                   // 46: accountant.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),                  // 47: accountant.v1.ListEntriesResponse
-	(*ListRefusalsRequest)(nil),                  // 48: accountant.v1.ListRefusalsRequest
-	(*ListRefusalsResponse)(nil),                 // 49: accountant.v1.ListRefusalsResponse
-	(*Refusal)(nil),                              // 50: accountant.v1.Refusal
-	(*CreateDatasetRequest)(nil),                 // 51: accountant.v1.CreateDatasetRequest
-	(*CreateDatasetResponse)(nil),                // 52: accountant.v1.CreateDatasetResponse
-	(*GetDatasetRequest)(nil),                    // 53: accountant.v1.GetDatasetRequest
-	(*GetDatasetResponse)(nil),                   // 54: accountant.v1.GetDatasetResponse
-	(*ListDatasetsRequest)(nil),                  // 55: accountant.v1.ListDatasetsRequest
-	(*ListDatasetsResponse)(nil),                 // 56: accountant.v1.ListDatasetsResponse
-	(*AmendDatasetRequest)(nil),                  // 57: accountant.v1.AmendDatasetRequest
-	(*GetDatasetStatementRequest)(nil),           // 58: accountant.v1.GetDatasetStatementRequest
-	(*GetDatasetStatementResponse)(nil),          // 59: accountant.v1.GetDatasetStatementResponse
-	(*BudgetExceeded_Shortfall)(nil),             // 60: accountant.v1.BudgetExceeded.Shortfall
-	(*BudgetExceeded_PlanLine)(nil),              // 61: accountant.v1.BudgetExceeded.PlanLine
-	(*BudgetExceeded_Difference)(nil),            // 62: accountant.v1.BudgetExceeded.Difference
-	(*BudgetExceeded_Unplanned)(nil),             // 63: accountant.v1.BudgetExceeded.Unplanned
-	(*SetRefusal_Member)(nil),                    // 64: accountant.v1.SetRefusal.Member
-	(*ReportStreamRequest_Open)(nil),             // 65: accountant.v1.ReportStreamRequest.Open
-	(*ReportStreamRequest_SequencedCharge)(nil),  // 66: accountant.v1.ReportStreamRequest.SequencedCharge
-	(*ReportStreamRequest_SequencedReserve)(nil), // 67: accountant.v1.ReportStreamRequest.SequencedReserve
-	(*ReportStreamRequest_SequencedCommit)(nil),  // 68: accountant.v1.ReportStreamRequest.SequencedCommit
-	(*ReportStreamRequest_SequencedRelease)(nil), // 69: accountant.v1.ReportStreamRequest.SequencedRelease
-	(*ReportStreamResponse_Opened)(nil),          // 70: accountant.v1.ReportStreamResponse.Opened
-	(*ReportStreamResponse_Acknowledged)(nil),    // 71: accountant.v1.ReportStreamResponse.Acknowledged
-	(*ReportStreamResponse_Rejected)(nil),        // 72: accountant.v1.ReportStreamResponse.Rejected
-	nil,                                          // 73: accountant.v1.ListEntriesRequest.LabelsEntry
-	(*Receipt)(nil),                              // 74: accountant.v1.Receipt
-	(*timestamppb.Timestamp)(nil),                // 75: google.protobuf.Timestamp
-	(*LedgerSpec)(nil),                           // 76: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                               // 77: accountant.v1.Ledger
-	(*Close)(nil),                                // 78: accountant.v1.Close
-	(*Charge)(nil),                               // 79: accountant.v1.Charge
-	(*Reserve)(nil),                              // 80: accountant.v1.Reserve
-	(*Commit)(nil),                               // 81: accountant.v1.Commit
-	(*Release)(nil),                              // 82: accountant.v1.Release
-	(*Expire)(nil),                               // 83: accountant.v1.Expire
-	(*Free)(nil),                                 // 84: accountant.v1.Free
-	(*Refund)(nil),                               // 85: accountant.v1.Refund
-	(*Raise)(nil),                                // 86: accountant.v1.Raise
-	(*Reconcile)(nil),                            // 87: accountant.v1.Reconcile
-	(*Acknowledge)(nil),                          // 88: accountant.v1.Acknowledge
-	(*Propose)(nil),                              // 89: accountant.v1.Propose
-	(*Approve)(nil),                              // 90: accountant.v1.Approve
-	(*Withdraw)(nil),                             // 91: accountant.v1.Withdraw
-	(*TradeOffPoint)(nil),                        // 92: accountant.v1.TradeOffPoint
-	(*Mechanism)(nil),                            // 93: accountant.v1.Mechanism
-	(*SetReceipt)(nil),                           // 94: accountant.v1.SetReceipt
+	(*SetRefusal)(nil),                           // 34: accountant.v1.SetRefusal
+	(*ReportStreamRequest)(nil),                  // 35: accountant.v1.ReportStreamRequest
+	(*ReportStreamResponse)(nil),                 // 36: accountant.v1.ReportStreamResponse
+	(*GetWriterRequest)(nil),                     // 37: accountant.v1.GetWriterRequest
+	(*GetWriterResponse)(nil),                    // 38: accountant.v1.GetWriterResponse
+	(*QueryPrivacyRequest)(nil),                  // 39: accountant.v1.QueryPrivacyRequest
+	(*QueryPrivacyResponse)(nil),                 // 40: accountant.v1.QueryPrivacyResponse
+	(*QueryPrivacySetRequest)(nil),               // 41: accountant.v1.QueryPrivacySetRequest
+	(*QueryPrivacySetResponse)(nil),              // 42: accountant.v1.QueryPrivacySetResponse
+	(*LedgerPrivacy)(nil),                        // 43: accountant.v1.LedgerPrivacy
+	(*AnalysisResult)(nil),                       // 44: accountant.v1.AnalysisResult
+	(*ListEntriesRequest)(nil),                   // 45: accountant.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),                  // 46: accountant.v1.ListEntriesResponse
+	(*ListRefusalsRequest)(nil),                  // 47: accountant.v1.ListRefusalsRequest
+	(*ListRefusalsResponse)(nil),                 // 48: accountant.v1.ListRefusalsResponse
+	(*Refusal)(nil),                              // 49: accountant.v1.Refusal
+	(*CreateDatasetRequest)(nil),                 // 50: accountant.v1.CreateDatasetRequest
+	(*CreateDatasetResponse)(nil),                // 51: accountant.v1.CreateDatasetResponse
+	(*GetDatasetRequest)(nil),                    // 52: accountant.v1.GetDatasetRequest
+	(*GetDatasetResponse)(nil),                   // 53: accountant.v1.GetDatasetResponse
+	(*ListDatasetsRequest)(nil),                  // 54: accountant.v1.ListDatasetsRequest
+	(*ListDatasetsResponse)(nil),                 // 55: accountant.v1.ListDatasetsResponse
+	(*AmendDatasetRequest)(nil),                  // 56: accountant.v1.AmendDatasetRequest
+	(*GetDatasetStatementRequest)(nil),           // 57: accountant.v1.GetDatasetStatementRequest
+	(*GetDatasetStatementResponse)(nil),          // 58: accountant.v1.GetDatasetStatementResponse
+	(*BudgetExceeded_Shortfall)(nil),             // 59: accountant.v1.BudgetExceeded.Shortfall
+	(*BudgetExceeded_PlanLine)(nil),              // 60: accountant.v1.BudgetExceeded.PlanLine
+	(*BudgetExceeded_Difference)(nil),            // 61: accountant.v1.BudgetExceeded.Difference
+	(*BudgetExceeded_Unplanned)(nil),             // 62: accountant.v1.BudgetExceeded.Unplanned
+	(*SetRefusal_Member)(nil),                    // 63: accountant.v1.SetRefusal.Member
+	(*ReportStreamRequest_Open)(nil),             // 64: accountant.v1.ReportStreamRequest.Open
+	(*ReportStreamRequest_SequencedCharge)(nil),  // 65: accountant.v1.ReportStreamRequest.SequencedCharge
+	(*ReportStreamRequest_SequencedReserve)(nil), // 66: accountant.v1.ReportStreamRequest.SequencedReserve
+	(*ReportStreamRequest_SequencedCommit)(nil),  // 67: accountant.v1.ReportStreamRequest.SequencedCommit
+	(*ReportStreamRequest_SequencedRelease)(nil), // 68: accountant.v1.ReportStreamRequest.SequencedRelease
+	(*ReportStreamResponse_Opened)(nil),          // 69: accountant.v1.ReportStreamResponse.Opened
+	(*ReportStreamResponse_Acknowledged)(nil),    // 70: accountant.v1.ReportStreamResponse.Acknowledged
+	(*ReportStreamResponse_Rejected)(nil),        // 71: accountant.v1.ReportStreamResponse.Rejected
+	nil,                                          // 72: accountant.v1.ListEntriesRequest.LabelsEntry
+	(*Receipt)(nil),                              // 73: accountant.v1.Receipt
+	(*LedgerSet)(nil),                            // 74: accountant.v1.LedgerSet
+	(SetPart_Contribution)(0),                    // 75: accountant.v1.SetPart.Contribution
+	(*timestamppb.Timestamp)(nil),                // 76: google.protobuf.Timestamp
+	(*LedgerSpec)(nil),                           // 77: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 78: accountant.v1.Ledger
+	(*Close)(nil),                                // 79: accountant.v1.Close
+	(*Charge)(nil),                               // 80: accountant.v1.Charge
+	(*Reserve)(nil),                              // 81: accountant.v1.Reserve
+	(*Commit)(nil),                               // 82: accountant.v1.Commit
+	(*Release)(nil),                              // 83: accountant.v1.Release
+	(*Expire)(nil),                               // 84: accountant.v1.Expire
+	(*Free)(nil),                                 // 85: accountant.v1.Free
+	(*Refund)(nil),                               // 86: accountant.v1.Refund
+	(*Raise)(nil),                                // 87: accountant.v1.Raise
+	(*Reconcile)(nil),                            // 88: accountant.v1.Reconcile
+	(*Acknowledge)(nil),                          // 89: accountant.v1.Acknowledge
+	(*Propose)(nil),                              // 90: accountant.v1.Propose
+	(*Approve)(nil),                              // 91: accountant.v1.Approve
+	(*Withdraw)(nil),                             // 92: accountant.v1.Withdraw
+	(*TradeOffPoint)(nil),                        // 93: accountant.v1.TradeOffPoint
+	(*Mechanism)(nil),                            // 94: accountant.v1.Mechanism
 	(*Workload)(nil),                             // 95: accountant.v1.Workload
 	(*Assumption)(nil),                           // 96: accountant.v1.Assumption
-	(*LedgerSet)(nil),                            // 97: accountant.v1.LedgerSet
-	(*Entry)(nil),                                // 98: accountant.v1.Entry
-	(*DatasetSpec)(nil),                          // 99: accountant.v1.DatasetSpec
-	(*Dataset)(nil),                              // 100: accountant.v1.Dataset
-	(*AmendDataset)(nil),                         // 101: accountant.v1.AmendDataset
-	(*DatasetLedger)(nil),                        // 102: accountant.v1.DatasetLedger
-	(*ReportSetRequest)(nil),                     // 103: accountant.v1.ReportSetRequest
-	(*ReserveSetRequest)(nil),                    // 104: accountant.v1.ReserveSetRequest
-	(*CommitSetRequest)(nil),                     // 105: accountant.v1.CommitSetRequest
-	(*ReleaseSetRequest)(nil),                    // 106: accountant.v1.ReleaseSetRequest
-	(*QueryPrivacyCurveRequest)(nil),             // 107: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                     // 108: accountant.v1.CalibrateRequest
-	(*QueryOverviewRequest)(nil),                 // 109: accountant.v1.QueryOverviewRequest
-	(*QueryHistoryRequest)(nil),                  // 110: accountant.v1.QueryHistoryRequest
-	(*QuerySpendingRequest)(nil),                 // 111: accountant.v1.QuerySpendingRequest
-	(*QueryForecastRequest)(nil),                 // 112: accountant.v1.QueryForecastRequest
-	(*GetSignedHeadRequest)(nil),                 // 113: accountant.v1.GetSignedHeadRequest
-	(*GetStoreStatusRequest)(nil),                // 114: accountant.v1.GetStoreStatusRequest
-	(*BackupRequest)(nil),                        // 115: accountant.v1.BackupRequest
-	(*ReserveSetResponse)(nil),                   // 116: accountant.v1.ReserveSetResponse
-	(*CommitSetResponse)(nil),                    // 117: accountant.v1.CommitSetResponse
-	(*ReleaseSetResponse)(nil),                   // 118: accountant.v1.ReleaseSetResponse
-	(*QueryPrivacyCurveResponse)(nil),            // 119: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 120: accountant.v1.CalibrateResponse
-	(*QueryOverviewResponse)(nil),                // 121: accountant.v1.QueryOverviewResponse
-	(*QueryHistoryResponse)(nil),                 // 122: accountant.v1.QueryHistoryResponse
-	(*QuerySpendingResponse)(nil),                // 123: accountant.v1.QuerySpendingResponse
-	(*QueryForecastResponse)(nil),                // 124: accountant.v1.QueryForecastResponse
-	(*GetSignedHeadResponse)(nil),                // 125: accountant.v1.GetSignedHeadResponse
-	(*GetStoreStatusResponse)(nil),               // 126: accountant.v1.GetStoreStatusResponse
-	(*BackupResponse)(nil),                       // 127: accountant.v1.BackupResponse
+	(*Entry)(nil),                                // 97: accountant.v1.Entry
+	(*DatasetSpec)(nil),                          // 98: accountant.v1.DatasetSpec
+	(*Dataset)(nil),                              // 99: accountant.v1.Dataset
+	(*AmendDataset)(nil),                         // 100: accountant.v1.AmendDataset
+	(*DatasetLedger)(nil),                        // 101: accountant.v1.DatasetLedger
+	(*QueryPrivacyCurveRequest)(nil),             // 102: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 103: accountant.v1.CalibrateRequest
+	(*QueryOverviewRequest)(nil),                 // 104: accountant.v1.QueryOverviewRequest
+	(*QueryHistoryRequest)(nil),                  // 105: accountant.v1.QueryHistoryRequest
+	(*QuerySpendingRequest)(nil),                 // 106: accountant.v1.QuerySpendingRequest
+	(*QueryForecastRequest)(nil),                 // 107: accountant.v1.QueryForecastRequest
+	(*GetSignedHeadRequest)(nil),                 // 108: accountant.v1.GetSignedHeadRequest
+	(*GetStoreStatusRequest)(nil),                // 109: accountant.v1.GetStoreStatusRequest
+	(*BackupRequest)(nil),                        // 110: accountant.v1.BackupRequest
+	(*QueryPrivacyCurveResponse)(nil),            // 111: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 112: accountant.v1.CalibrateResponse
+	(*QueryOverviewResponse)(nil),                // 113: accountant.v1.QueryOverviewResponse
+	(*QueryHistoryResponse)(nil),                 // 114: accountant.v1.QueryHistoryResponse
+	(*QuerySpendingResponse)(nil),                // 115: accountant.v1.QuerySpendingResponse
+	(*QueryForecastResponse)(nil),                // 116: accountant.v1.QueryForecastResponse
+	(*GetSignedHeadResponse)(nil),                // 117: accountant.v1.GetSignedHeadResponse
+	(*GetStoreStatusResponse)(nil),               // 118: accountant.v1.GetStoreStatusResponse
+	(*BackupResponse)(nil),                       // 119: accountant.v1.BackupResponse
 }
 var file_accountant_v1_services_proto_depIdxs = []int32{
-	74,  // 0: accountant.v1.Lane.last_receipt:type_name -> accountant.v1.Receipt
-	74,  // 1: accountant.v1.WriteResponse.receipt:type_name -> accountant.v1.Receipt
-	75,  // 2: accountant.v1.WriteResponse.expire_time:type_name -> google.protobuf.Timestamp
-	76,  // 3: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	77,  // 4: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	77,  // 5: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	77,  // 6: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
-	0,   // 7: accountant.v1.CloseLedgerRequest.lane:type_name -> accountant.v1.Lane
-	78,  // 8: accountant.v1.CloseLedgerRequest.close:type_name -> accountant.v1.Close
-	0,   // 9: accountant.v1.ReportRequest.lane:type_name -> accountant.v1.Lane
-	79,  // 10: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
-	0,   // 11: accountant.v1.ReserveRequest.lane:type_name -> accountant.v1.Lane
-	80,  // 12: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
-	0,   // 13: accountant.v1.CommitRequest.lane:type_name -> accountant.v1.Lane
-	81,  // 14: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
-	0,   // 15: accountant.v1.ReleaseRequest.lane:type_name -> accountant.v1.Lane
-	82,  // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
-	0,   // 17: accountant.v1.ExpireRequest.lane:type_name -> accountant.v1.Lane
-	83,  // 18: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
-	0,   // 19: accountant.v1.FreeRequest.lane:type_name -> accountant.v1.Lane
-	84,  // 20: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
-	0,   // 21: accountant.v1.RefundRequest.lane:type_name -> accountant.v1.Lane
-	85,  // 22: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
-	0,   // 23: accountant.v1.RaiseRequest.lane:type_name -> accountant.v1.Lane
-	86,  // 24: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
-	0,   // 25: accountant.v1.ReconcileRequest.lane:type_name -> accountant.v1.Lane
-	87,  // 26: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
-	0,   // 27: accountant.v1.AcknowledgeRequest.lane:type_name -> accountant.v1.Lane
-	88,  // 28: accountant.v1.AcknowledgeRequest.acknowledge:type_name -> accountant.v1.Acknowledge
-	0,   // 29: accountant.v1.ProposeRequest.lane:type_name -> accountant.v1.Lane
-	89,  // 30: accountant.v1.ProposeRequest.propose:type_name -> accountant.v1.Propose
-	0,   // 31: accountant.v1.ApproveRequest.lane:type_name -> accountant.v1.Lane
-	90,  // 32: accountant.v1.ApproveRequest.approve:type_name -> accountant.v1.Approve
-	0,   // 33: accountant.v1.WithdrawRequest.lane:type_name -> accountant.v1.Lane
-	91,  // 34: accountant.v1.WithdrawRequest.withdraw:type_name -> accountant.v1.Withdraw
-	77,  // 35: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	28,  // 36: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
-	77,  // 37: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
-	31,  // 38: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
-	32,  // 39: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
-	75,  // 40: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
-	29,  // 41: accountant.v1.Statement.sections:type_name -> accountant.v1.StatementSection
-	30,  // 42: accountant.v1.Statement.groups:type_name -> accountant.v1.GroupPrivacy
-	92,  // 43: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
-	93,  // 44: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
-	60,  // 45: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
-	31,  // 46: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
-	61,  // 47: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	63,  // 48: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
-	94,  // 49: accountant.v1.ReportSetResponse.receipt:type_name -> accountant.v1.SetReceipt
-	35,  // 50: accountant.v1.ReportSetResponse.refusal:type_name -> accountant.v1.SetRefusal
-	64,  // 51: accountant.v1.SetRefusal.members:type_name -> accountant.v1.SetRefusal.Member
-	31,  // 52: accountant.v1.SetRefusal.fits:type_name -> accountant.v1.MechanismCount
-	65,  // 53: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
-	66,  // 54: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
-	67,  // 55: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
-	68,  // 56: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
-	69,  // 57: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
-	70,  // 58: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
-	71,  // 59: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
-	72,  // 60: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	95,  // 61: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
-	45,  // 62: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	96,  // 63: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
-	97,  // 64: accountant.v1.QueryPrivacySetRequest.set:type_name -> accountant.v1.LedgerSet
-	44,  // 65: accountant.v1.QueryPrivacySetResponse.ledgers:type_name -> accountant.v1.LedgerPrivacy
-	41,  // 66: accountant.v1.QueryPrivacySetResponse.in_all:type_name -> accountant.v1.QueryPrivacyResponse
-	41,  // 67: accountant.v1.QueryPrivacySetResponse.in_one:type_name -> accountant.v1.QueryPrivacyResponse
-	41,  // 68: accountant.v1.LedgerPrivacy.privacy:type_name -> accountant.v1.QueryPrivacyResponse
-	73,  // 69: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
-	75,  // 70: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
-	75,  // 71: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
-	98,  // 72: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	50,  // 73: accountant.v1.ListRefusalsResponse.refusals:type_name -> accountant.v1.Refusal
-	75,  // 74: accountant.v1.ListRefusalsResponse.count_start_time:type_name -> google.protobuf.Timestamp
-	75,  // 75: accountant.v1.ListRefusalsResponse.start_time:type_name -> google.protobuf.Timestamp
-	75,  // 76: accountant.v1.Refusal.time:type_name -> google.protobuf.Timestamp
-	33,  // 77: accountant.v1.Refusal.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	99,  // 78: accountant.v1.CreateDatasetRequest.spec:type_name -> accountant.v1.DatasetSpec
-	100, // 79: accountant.v1.CreateDatasetResponse.dataset:type_name -> accountant.v1.Dataset
-	100, // 80: accountant.v1.GetDatasetResponse.dataset:type_name -> accountant.v1.Dataset
-	100, // 81: accountant.v1.ListDatasetsResponse.datasets:type_name -> accountant.v1.Dataset
-	0,   // 82: accountant.v1.AmendDatasetRequest.lane:type_name -> accountant.v1.Lane
-	101, // 83: accountant.v1.AmendDatasetRequest.amend:type_name -> accountant.v1.AmendDataset
-	100, // 84: accountant.v1.GetDatasetStatementResponse.dataset:type_name -> accountant.v1.Dataset
-	28,  // 85: accountant.v1.GetDatasetStatementResponse.statement:type_name -> accountant.v1.Statement
-	102, // 86: accountant.v1.GetDatasetStatementResponse.ledgers:type_name -> accountant.v1.DatasetLedger
-	93,  // 87: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
-	93,  // 88: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
-	61,  // 89: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	62,  // 90: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
-	33,  // 91: accountant.v1.SetRefusal.Member.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	74,  // 92: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
-	79,  // 93: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	80,  // 94: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	81,  // 95: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	82,  // 96: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	74,  // 97: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	33,  // 98: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	2,   // 99: accountant.v1.Ledgers.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	4,   // 100: accountant.v1.Ledgers.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	6,   // 101: accountant.v1.Ledgers.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	24,  // 102: accountant.v1.Ledgers.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	16,  // 103: accountant.v1.Ledgers.Raise:input_type -> accountant.v1.RaiseRequest
-	17,  // 104: accountant.v1.Ledgers.Reconcile:input_type -> accountant.v1.ReconcileRequest
-	18,  // 105: accountant.v1.Ledgers.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
-	8,   // 106: accountant.v1.Ledgers.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	9,   // 107: accountant.v1.Charges.Report:input_type -> accountant.v1.ReportRequest
-	36,  // 108: accountant.v1.Charges.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10,  // 109: accountant.v1.Charges.Reserve:input_type -> accountant.v1.ReserveRequest
-	11,  // 110: accountant.v1.Charges.Commit:input_type -> accountant.v1.CommitRequest
-	12,  // 111: accountant.v1.Charges.Release:input_type -> accountant.v1.ReleaseRequest
-	103, // 112: accountant.v1.Charges.ReportSet:input_type -> accountant.v1.ReportSetRequest
-	104, // 113: accountant.v1.Charges.ReserveSet:input_type -> accountant.v1.ReserveSetRequest
-	105, // 114: accountant.v1.Charges.CommitSet:input_type -> accountant.v1.CommitSetRequest
-	106, // 115: accountant.v1.Charges.ReleaseSet:input_type -> accountant.v1.ReleaseSetRequest
-	13,  // 116: accountant.v1.Charges.Expire:input_type -> accountant.v1.ExpireRequest
-	14,  // 117: accountant.v1.Charges.Free:input_type -> accountant.v1.FreeRequest
-	15,  // 118: accountant.v1.Charges.Refund:input_type -> accountant.v1.RefundRequest
-	38,  // 119: accountant.v1.Charges.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	40,  // 120: accountant.v1.Questions.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	42,  // 121: accountant.v1.Questions.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
-	107, // 122: accountant.v1.Questions.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	108, // 123: accountant.v1.Questions.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	109, // 124: accountant.v1.Questions.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
-	110, // 125: accountant.v1.Questions.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
-	111, // 126: accountant.v1.Questions.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
-	112, // 127: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
-	26,  // 128: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	51,  // 129: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
-	53,  // 130: accountant.v1.Datasets.GetDataset:input_type -> accountant.v1.GetDatasetRequest
-	55,  // 131: accountant.v1.Datasets.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
-	57,  // 132: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
-	58,  // 133: accountant.v1.Datasets.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
-	46,  // 134: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	48,  // 135: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
-	113, // 136: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	19,  // 137: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
-	20,  // 138: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
-	21,  // 139: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
-	22,  // 140: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
-	114, // 141: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
-	115, // 142: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
-	3,   // 143: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	5,   // 144: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	7,   // 145: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	25,  // 146: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	1,   // 147: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.WriteResponse
-	1,   // 148: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.WriteResponse
-	1,   // 149: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.WriteResponse
-	1,   // 150: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.WriteResponse
-	1,   // 151: accountant.v1.Charges.Report:output_type -> accountant.v1.WriteResponse
-	37,  // 152: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	1,   // 153: accountant.v1.Charges.Reserve:output_type -> accountant.v1.WriteResponse
-	1,   // 154: accountant.v1.Charges.Commit:output_type -> accountant.v1.WriteResponse
-	1,   // 155: accountant.v1.Charges.Release:output_type -> accountant.v1.WriteResponse
-	34,  // 156: accountant.v1.Charges.ReportSet:output_type -> accountant.v1.ReportSetResponse
-	116, // 157: accountant.v1.Charges.ReserveSet:output_type -> accountant.v1.ReserveSetResponse
-	117, // 158: accountant.v1.Charges.CommitSet:output_type -> accountant.v1.CommitSetResponse
-	118, // 159: accountant.v1.Charges.ReleaseSet:output_type -> accountant.v1.ReleaseSetResponse
-	1,   // 160: accountant.v1.Charges.Expire:output_type -> accountant.v1.WriteResponse
-	1,   // 161: accountant.v1.Charges.Free:output_type -> accountant.v1.WriteResponse
-	1,   // 162: accountant.v1.Charges.Refund:output_type -> accountant.v1.WriteResponse
-	39,  // 163: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	41,  // 164: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	43,  // 165: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
-	119, // 166: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	120, // 167: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	121, // 168: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
-	122, // 169: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
-	123, // 170: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
-	124, // 171: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
-	27,  // 172: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	52,  // 173: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
-	54,  // 174: accountant.v1.Datasets.GetDataset:output_type -> accountant.v1.GetDatasetResponse
-	56,  // 175: accountant.v1.Datasets.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
-	1,   // 176: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.WriteResponse
-	59,  // 177: accountant.v1.Datasets.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
-	47,  // 178: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	49,  // 179: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
-	125, // 180: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	1,   // 181: accountant.v1.Admin.Propose:output_type -> accountant.v1.WriteResponse
-	1,   // 182: accountant.v1.Admin.Approve:output_type -> accountant.v1.WriteResponse
-	1,   // 183: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WriteResponse
-	23,  // 184: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
-	126, // 185: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
-	127, // 186: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
-	143, // [143:187] is the sub-list for method output_type
-	99,  // [99:143] is the sub-list for method input_type
-	99,  // [99:99] is the sub-list for extension type_name
-	99,  // [99:99] is the sub-list for extension extendee
-	0,   // [0:99] is the sub-list for field type_name
+	73,  // 0: accountant.v1.Lane.last_receipt:type_name -> accountant.v1.Receipt
+	74,  // 1: accountant.v1.Lane.ledgers:type_name -> accountant.v1.LedgerSet
+	75,  // 2: accountant.v1.Lane.contribution:type_name -> accountant.v1.SetPart.Contribution
+	73,  // 3: accountant.v1.WriteResponse.receipt:type_name -> accountant.v1.Receipt
+	76,  // 4: accountant.v1.WriteResponse.expire_time:type_name -> google.protobuf.Timestamp
+	34,  // 5: accountant.v1.WriteResponse.refusal:type_name -> accountant.v1.SetRefusal
+	77,  // 6: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	78,  // 7: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	78,  // 8: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	78,  // 9: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	0,   // 10: accountant.v1.CloseLedgerRequest.lane:type_name -> accountant.v1.Lane
+	79,  // 11: accountant.v1.CloseLedgerRequest.close:type_name -> accountant.v1.Close
+	0,   // 12: accountant.v1.ReportRequest.lane:type_name -> accountant.v1.Lane
+	80,  // 13: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	0,   // 14: accountant.v1.ReserveRequest.lane:type_name -> accountant.v1.Lane
+	81,  // 15: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	0,   // 16: accountant.v1.CommitRequest.lane:type_name -> accountant.v1.Lane
+	82,  // 17: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	0,   // 18: accountant.v1.ReleaseRequest.lane:type_name -> accountant.v1.Lane
+	83,  // 19: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	0,   // 20: accountant.v1.ExpireRequest.lane:type_name -> accountant.v1.Lane
+	84,  // 21: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
+	0,   // 22: accountant.v1.FreeRequest.lane:type_name -> accountant.v1.Lane
+	85,  // 23: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
+	0,   // 24: accountant.v1.RefundRequest.lane:type_name -> accountant.v1.Lane
+	86,  // 25: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	0,   // 26: accountant.v1.RaiseRequest.lane:type_name -> accountant.v1.Lane
+	87,  // 27: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	0,   // 28: accountant.v1.ReconcileRequest.lane:type_name -> accountant.v1.Lane
+	88,  // 29: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
+	0,   // 30: accountant.v1.AcknowledgeRequest.lane:type_name -> accountant.v1.Lane
+	89,  // 31: accountant.v1.AcknowledgeRequest.acknowledge:type_name -> accountant.v1.Acknowledge
+	0,   // 32: accountant.v1.ProposeRequest.lane:type_name -> accountant.v1.Lane
+	90,  // 33: accountant.v1.ProposeRequest.propose:type_name -> accountant.v1.Propose
+	0,   // 34: accountant.v1.ApproveRequest.lane:type_name -> accountant.v1.Lane
+	91,  // 35: accountant.v1.ApproveRequest.approve:type_name -> accountant.v1.Approve
+	0,   // 36: accountant.v1.WithdrawRequest.lane:type_name -> accountant.v1.Lane
+	92,  // 37: accountant.v1.WithdrawRequest.withdraw:type_name -> accountant.v1.Withdraw
+	78,  // 38: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	28,  // 39: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
+	78,  // 40: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	31,  // 41: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
+	32,  // 42: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
+	76,  // 43: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	29,  // 44: accountant.v1.Statement.sections:type_name -> accountant.v1.StatementSection
+	30,  // 45: accountant.v1.Statement.groups:type_name -> accountant.v1.GroupPrivacy
+	93,  // 46: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
+	94,  // 47: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	59,  // 48: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
+	31,  // 49: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
+	60,  // 50: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	62,  // 51: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
+	63,  // 52: accountant.v1.SetRefusal.members:type_name -> accountant.v1.SetRefusal.Member
+	31,  // 53: accountant.v1.SetRefusal.fits:type_name -> accountant.v1.MechanismCount
+	64,  // 54: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
+	65,  // 55: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
+	66,  // 56: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
+	67,  // 57: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
+	68,  // 58: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
+	69,  // 59: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
+	70,  // 60: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
+	71,  // 61: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
+	95,  // 62: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	44,  // 63: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
+	96,  // 64: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	74,  // 65: accountant.v1.QueryPrivacySetRequest.set:type_name -> accountant.v1.LedgerSet
+	43,  // 66: accountant.v1.QueryPrivacySetResponse.ledgers:type_name -> accountant.v1.LedgerPrivacy
+	40,  // 67: accountant.v1.QueryPrivacySetResponse.in_all:type_name -> accountant.v1.QueryPrivacyResponse
+	40,  // 68: accountant.v1.QueryPrivacySetResponse.in_one:type_name -> accountant.v1.QueryPrivacyResponse
+	40,  // 69: accountant.v1.LedgerPrivacy.privacy:type_name -> accountant.v1.QueryPrivacyResponse
+	72,  // 70: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
+	76,  // 71: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	76,  // 72: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	97,  // 73: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	49,  // 74: accountant.v1.ListRefusalsResponse.refusals:type_name -> accountant.v1.Refusal
+	76,  // 75: accountant.v1.ListRefusalsResponse.count_start_time:type_name -> google.protobuf.Timestamp
+	76,  // 76: accountant.v1.ListRefusalsResponse.start_time:type_name -> google.protobuf.Timestamp
+	76,  // 77: accountant.v1.Refusal.time:type_name -> google.protobuf.Timestamp
+	33,  // 78: accountant.v1.Refusal.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	98,  // 79: accountant.v1.CreateDatasetRequest.spec:type_name -> accountant.v1.DatasetSpec
+	99,  // 80: accountant.v1.CreateDatasetResponse.dataset:type_name -> accountant.v1.Dataset
+	99,  // 81: accountant.v1.GetDatasetResponse.dataset:type_name -> accountant.v1.Dataset
+	99,  // 82: accountant.v1.ListDatasetsResponse.datasets:type_name -> accountant.v1.Dataset
+	0,   // 83: accountant.v1.AmendDatasetRequest.lane:type_name -> accountant.v1.Lane
+	100, // 84: accountant.v1.AmendDatasetRequest.amend:type_name -> accountant.v1.AmendDataset
+	99,  // 85: accountant.v1.GetDatasetStatementResponse.dataset:type_name -> accountant.v1.Dataset
+	28,  // 86: accountant.v1.GetDatasetStatementResponse.statement:type_name -> accountant.v1.Statement
+	101, // 87: accountant.v1.GetDatasetStatementResponse.ledgers:type_name -> accountant.v1.DatasetLedger
+	94,  // 88: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
+	94,  // 89: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
+	60,  // 90: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	61,  // 91: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
+	33,  // 92: accountant.v1.SetRefusal.Member.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	73,  // 93: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
+	80,  // 94: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	81,  // 95: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	82,  // 96: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	83,  // 97: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	73,  // 98: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	33,  // 99: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	2,   // 100: accountant.v1.Ledgers.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	4,   // 101: accountant.v1.Ledgers.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	6,   // 102: accountant.v1.Ledgers.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	24,  // 103: accountant.v1.Ledgers.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	16,  // 104: accountant.v1.Ledgers.Raise:input_type -> accountant.v1.RaiseRequest
+	17,  // 105: accountant.v1.Ledgers.Reconcile:input_type -> accountant.v1.ReconcileRequest
+	18,  // 106: accountant.v1.Ledgers.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
+	8,   // 107: accountant.v1.Ledgers.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	9,   // 108: accountant.v1.Charges.Report:input_type -> accountant.v1.ReportRequest
+	35,  // 109: accountant.v1.Charges.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10,  // 110: accountant.v1.Charges.Reserve:input_type -> accountant.v1.ReserveRequest
+	11,  // 111: accountant.v1.Charges.Commit:input_type -> accountant.v1.CommitRequest
+	12,  // 112: accountant.v1.Charges.Release:input_type -> accountant.v1.ReleaseRequest
+	13,  // 113: accountant.v1.Charges.Expire:input_type -> accountant.v1.ExpireRequest
+	14,  // 114: accountant.v1.Charges.Free:input_type -> accountant.v1.FreeRequest
+	15,  // 115: accountant.v1.Charges.Refund:input_type -> accountant.v1.RefundRequest
+	37,  // 116: accountant.v1.Charges.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	39,  // 117: accountant.v1.Questions.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	41,  // 118: accountant.v1.Questions.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
+	102, // 119: accountant.v1.Questions.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	103, // 120: accountant.v1.Questions.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	104, // 121: accountant.v1.Questions.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
+	105, // 122: accountant.v1.Questions.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
+	106, // 123: accountant.v1.Questions.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
+	107, // 124: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
+	26,  // 125: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	50,  // 126: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
+	52,  // 127: accountant.v1.Datasets.GetDataset:input_type -> accountant.v1.GetDatasetRequest
+	54,  // 128: accountant.v1.Datasets.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
+	56,  // 129: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
+	57,  // 130: accountant.v1.Datasets.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
+	45,  // 131: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	47,  // 132: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
+	108, // 133: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	19,  // 134: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
+	20,  // 135: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
+	21,  // 136: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
+	22,  // 137: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
+	109, // 138: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
+	110, // 139: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
+	3,   // 140: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	5,   // 141: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	7,   // 142: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	25,  // 143: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	1,   // 144: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.WriteResponse
+	1,   // 145: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.WriteResponse
+	1,   // 146: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.WriteResponse
+	1,   // 147: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.WriteResponse
+	1,   // 148: accountant.v1.Charges.Report:output_type -> accountant.v1.WriteResponse
+	36,  // 149: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	1,   // 150: accountant.v1.Charges.Reserve:output_type -> accountant.v1.WriteResponse
+	1,   // 151: accountant.v1.Charges.Commit:output_type -> accountant.v1.WriteResponse
+	1,   // 152: accountant.v1.Charges.Release:output_type -> accountant.v1.WriteResponse
+	1,   // 153: accountant.v1.Charges.Expire:output_type -> accountant.v1.WriteResponse
+	1,   // 154: accountant.v1.Charges.Free:output_type -> accountant.v1.WriteResponse
+	1,   // 155: accountant.v1.Charges.Refund:output_type -> accountant.v1.WriteResponse
+	38,  // 156: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	40,  // 157: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	42,  // 158: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
+	111, // 159: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	112, // 160: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	113, // 161: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
+	114, // 162: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
+	115, // 163: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
+	116, // 164: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
+	27,  // 165: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	51,  // 166: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
+	53,  // 167: accountant.v1.Datasets.GetDataset:output_type -> accountant.v1.GetDatasetResponse
+	55,  // 168: accountant.v1.Datasets.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
+	1,   // 169: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.WriteResponse
+	58,  // 170: accountant.v1.Datasets.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
+	46,  // 171: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	48,  // 172: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
+	117, // 173: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	1,   // 174: accountant.v1.Admin.Propose:output_type -> accountant.v1.WriteResponse
+	1,   // 175: accountant.v1.Admin.Approve:output_type -> accountant.v1.WriteResponse
+	1,   // 176: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WriteResponse
+	23,  // 177: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
+	118, // 178: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
+	119, // 179: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
+	140, // [140:180] is the sub-list for method output_type
+	100, // [100:140] is the sub-list for method input_type
+	100, // [100:100] is the sub-list for extension type_name
+	100, // [100:100] is the sub-list for extension extendee
+	0,   // [0:100] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_services_proto_init() }
@@ -6023,42 +5958,41 @@ func file_accountant_v1_services_proto_init() {
 	file_accountant_v1_mechanism_proto_init()
 	file_accountant_v1_options_proto_init()
 	file_accountant_v1_overview_proto_init()
-	file_accountant_v1_set_proto_init()
 	file_accountant_v1_services_proto_msgTypes[28].OneofWrappers = []any{}
 	file_accountant_v1_services_proto_msgTypes[32].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[36].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[35].OneofWrappers = []any{
 		(*ReportStreamRequest_Open_)(nil),
 		(*ReportStreamRequest_Charge)(nil),
 		(*ReportStreamRequest_Reserve)(nil),
 		(*ReportStreamRequest_Commit)(nil),
 		(*ReportStreamRequest_Release)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[37].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[36].OneofWrappers = []any{
 		(*ReportStreamResponse_Opened_)(nil),
 		(*ReportStreamResponse_Acknowledged_)(nil),
 		(*ReportStreamResponse_Rejected_)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[40].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[39].OneofWrappers = []any{
 		(*QueryPrivacyRequest_Ledger)(nil),
 		(*QueryPrivacyRequest_Workload)(nil),
 		(*QueryPrivacyRequest_Delta)(nil),
 		(*QueryPrivacyRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[41].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[42].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[40].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[41].OneofWrappers = []any{
 		(*QueryPrivacySetRequest_Delta)(nil),
 		(*QueryPrivacySetRequest_Epsilon)(nil),
 	}
+	file_accountant_v1_services_proto_msgTypes[43].OneofWrappers = []any{}
 	file_accountant_v1_services_proto_msgTypes[44].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[45].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[60].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[59].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_services_proto_rawDesc), len(file_accountant_v1_services_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   74,
+			NumMessages:   73,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

@@ -436,10 +436,6 @@ const (
 	Charges_Reserve_FullMethodName      = "/accountant.v1.Charges/Reserve"
 	Charges_Commit_FullMethodName       = "/accountant.v1.Charges/Commit"
 	Charges_Release_FullMethodName      = "/accountant.v1.Charges/Release"
-	Charges_ReportSet_FullMethodName    = "/accountant.v1.Charges/ReportSet"
-	Charges_ReserveSet_FullMethodName   = "/accountant.v1.Charges/ReserveSet"
-	Charges_CommitSet_FullMethodName    = "/accountant.v1.Charges/CommitSet"
-	Charges_ReleaseSet_FullMethodName   = "/accountant.v1.Charges/ReleaseSet"
 	Charges_Expire_FullMethodName       = "/accountant.v1.Charges/Expire"
 	Charges_Free_FullMethodName         = "/accountant.v1.Charges/Free"
 	Charges_Refund_FullMethodName       = "/accountant.v1.Charges/Refund"
@@ -453,31 +449,24 @@ const (
 // Charges are what jobs write to ledgers: releases, and what is set aside for them. All of them travel in lanes; see
 // Ledgers.
 type ChargesClient interface {
-	// Report charges events to a ledger; the answer comes after they are durable.
-	// While the lane has another call in flight or a stream: ABORTED.
+	// Report charges events to a ledger, or to several at once, all of them or none; the answer comes after they are
+	// durable. While the lane has another call in flight or a stream: ABORTED. If several ledgers refuse it, nothing was
+	// charged to any of them, and the error's detail, a SetRefusal, names those that lack budget, what they lack, and
+	// what would fit in all.
 	Report(ctx context.Context, in *ReportRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// ReportStream is a lane with many charges in flight. Opening one ends the
 	// lane's older stream, after its queued charges are decided.
 	ReportStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReportStreamRequest, ReportStreamResponse], error)
-	// Reserve sets events aside; the receipt's position names the reservation. It
-	// travels in a lane.
+	// Reserve sets events aside in a ledger, or in several at once as Report does; the receipt's ledger and position name
+	// the reservation. It travels in a lane.
 	Reserve(ctx context.Context, in *ReserveRequest, opts ...grpc.CallOption) (*WriteResponse, error)
-	// Commit charges a part of a reservation. It travels in a lane.
+	// Commit charges a part of a reservation; of one in several ledgers the same part in each of them, or in none. If one
+	// of them does not hold that much any more, for example because its reservation's time was over, the call is refused
+	// and names it. It travels in a lane.
 	Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*WriteResponse, error)
-	// Release gives back what is left of a reservation. It travels in a lane.
+	// Release gives back what is left of a reservation; of one in several ledgers in all of them, or in none. Where one of
+	// them has nothing left, Release gives back what the others have, one by one. It travels in a lane.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*WriteResponse, error)
-	// ReportSet charges events to several ledgers at once, all of them or none. It travels in a
-	// lane of its own. If it is refused nothing was charged to any ledger, and the error's detail,
-	// a SetRefusal, names the ledgers that lack budget, what they lack, and what would fit in all.
-	ReportSet(ctx context.Context, in *ReportSetRequest, opts ...grpc.CallOption) (*ReportSetResponse, error)
-	// ReserveSet sets events aside in several ledgers at once, all of them or none; the receipt
-	// names the reservation. As ReportSet.
-	ReserveSet(ctx context.Context, in *ReserveSetRequest, opts ...grpc.CallOption) (*ReserveSetResponse, error)
-	// CommitSet charges a part of what ReserveSet has set aside, in all of its ledgers or in none.
-	CommitSet(ctx context.Context, in *CommitSetRequest, opts ...grpc.CallOption) (*CommitSetResponse, error)
-	// ReleaseSet gives back what is left of what ReserveSet has set aside, in all of its ledgers
-	// or in none.
-	ReleaseSet(ctx context.Context, in *ReleaseSetRequest, opts ...grpc.CallOption) (*ReleaseSetResponse, error)
 	// Expire charges what is left of a reservation now, before its time is over. It
 	// travels in a lane, and is taken on the daemon's own socket only: elsewhere
 	// PERMISSION_DENIED.
@@ -553,46 +542,6 @@ func (c *chargesClient) Release(ctx context.Context, in *ReleaseRequest, opts ..
 	return out, nil
 }
 
-func (c *chargesClient) ReportSet(ctx context.Context, in *ReportSetRequest, opts ...grpc.CallOption) (*ReportSetResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ReportSetResponse)
-	err := c.cc.Invoke(ctx, Charges_ReportSet_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *chargesClient) ReserveSet(ctx context.Context, in *ReserveSetRequest, opts ...grpc.CallOption) (*ReserveSetResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ReserveSetResponse)
-	err := c.cc.Invoke(ctx, Charges_ReserveSet_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *chargesClient) CommitSet(ctx context.Context, in *CommitSetRequest, opts ...grpc.CallOption) (*CommitSetResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(CommitSetResponse)
-	err := c.cc.Invoke(ctx, Charges_CommitSet_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *chargesClient) ReleaseSet(ctx context.Context, in *ReleaseSetRequest, opts ...grpc.CallOption) (*ReleaseSetResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ReleaseSetResponse)
-	err := c.cc.Invoke(ctx, Charges_ReleaseSet_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *chargesClient) Expire(ctx context.Context, in *ExpireRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(WriteResponse)
@@ -640,31 +589,24 @@ func (c *chargesClient) GetWriter(ctx context.Context, in *GetWriterRequest, opt
 // Charges are what jobs write to ledgers: releases, and what is set aside for them. All of them travel in lanes; see
 // Ledgers.
 type ChargesServer interface {
-	// Report charges events to a ledger; the answer comes after they are durable.
-	// While the lane has another call in flight or a stream: ABORTED.
+	// Report charges events to a ledger, or to several at once, all of them or none; the answer comes after they are
+	// durable. While the lane has another call in flight or a stream: ABORTED. If several ledgers refuse it, nothing was
+	// charged to any of them, and the error's detail, a SetRefusal, names those that lack budget, what they lack, and
+	// what would fit in all.
 	Report(context.Context, *ReportRequest) (*WriteResponse, error)
 	// ReportStream is a lane with many charges in flight. Opening one ends the
 	// lane's older stream, after its queued charges are decided.
 	ReportStream(grpc.BidiStreamingServer[ReportStreamRequest, ReportStreamResponse]) error
-	// Reserve sets events aside; the receipt's position names the reservation. It
-	// travels in a lane.
+	// Reserve sets events aside in a ledger, or in several at once as Report does; the receipt's ledger and position name
+	// the reservation. It travels in a lane.
 	Reserve(context.Context, *ReserveRequest) (*WriteResponse, error)
-	// Commit charges a part of a reservation. It travels in a lane.
+	// Commit charges a part of a reservation; of one in several ledgers the same part in each of them, or in none. If one
+	// of them does not hold that much any more, for example because its reservation's time was over, the call is refused
+	// and names it. It travels in a lane.
 	Commit(context.Context, *CommitRequest) (*WriteResponse, error)
-	// Release gives back what is left of a reservation. It travels in a lane.
+	// Release gives back what is left of a reservation; of one in several ledgers in all of them, or in none. Where one of
+	// them has nothing left, Release gives back what the others have, one by one. It travels in a lane.
 	Release(context.Context, *ReleaseRequest) (*WriteResponse, error)
-	// ReportSet charges events to several ledgers at once, all of them or none. It travels in a
-	// lane of its own. If it is refused nothing was charged to any ledger, and the error's detail,
-	// a SetRefusal, names the ledgers that lack budget, what they lack, and what would fit in all.
-	ReportSet(context.Context, *ReportSetRequest) (*ReportSetResponse, error)
-	// ReserveSet sets events aside in several ledgers at once, all of them or none; the receipt
-	// names the reservation. As ReportSet.
-	ReserveSet(context.Context, *ReserveSetRequest) (*ReserveSetResponse, error)
-	// CommitSet charges a part of what ReserveSet has set aside, in all of its ledgers or in none.
-	CommitSet(context.Context, *CommitSetRequest) (*CommitSetResponse, error)
-	// ReleaseSet gives back what is left of what ReserveSet has set aside, in all of its ledgers
-	// or in none.
-	ReleaseSet(context.Context, *ReleaseSetRequest) (*ReleaseSetResponse, error)
 	// Expire charges what is left of a reservation now, before its time is over. It
 	// travels in a lane, and is taken on the daemon's own socket only: elsewhere
 	// PERMISSION_DENIED.
@@ -701,18 +643,6 @@ func (UnimplementedChargesServer) Commit(context.Context, *CommitRequest) (*Writ
 }
 func (UnimplementedChargesServer) Release(context.Context, *ReleaseRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Release not implemented")
-}
-func (UnimplementedChargesServer) ReportSet(context.Context, *ReportSetRequest) (*ReportSetResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ReportSet not implemented")
-}
-func (UnimplementedChargesServer) ReserveSet(context.Context, *ReserveSetRequest) (*ReserveSetResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ReserveSet not implemented")
-}
-func (UnimplementedChargesServer) CommitSet(context.Context, *CommitSetRequest) (*CommitSetResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method CommitSet not implemented")
-}
-func (UnimplementedChargesServer) ReleaseSet(context.Context, *ReleaseSetRequest) (*ReleaseSetResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ReleaseSet not implemented")
 }
 func (UnimplementedChargesServer) Expire(context.Context, *ExpireRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Expire not implemented")
@@ -826,78 +756,6 @@ func _Charges_Release_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Charges_ReportSet_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ReportSetRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ChargesServer).ReportSet(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Charges_ReportSet_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ChargesServer).ReportSet(ctx, req.(*ReportSetRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Charges_ReserveSet_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ReserveSetRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ChargesServer).ReserveSet(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Charges_ReserveSet_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ChargesServer).ReserveSet(ctx, req.(*ReserveSetRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Charges_CommitSet_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(CommitSetRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ChargesServer).CommitSet(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Charges_CommitSet_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ChargesServer).CommitSet(ctx, req.(*CommitSetRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Charges_ReleaseSet_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ReleaseSetRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ChargesServer).ReleaseSet(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Charges_ReleaseSet_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ChargesServer).ReleaseSet(ctx, req.(*ReleaseSetRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _Charges_Expire_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExpireRequest)
 	if err := dec(in); err != nil {
@@ -992,22 +850,6 @@ var Charges_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Release",
 			Handler:    _Charges_Release_Handler,
-		},
-		{
-			MethodName: "ReportSet",
-			Handler:    _Charges_ReportSet_Handler,
-		},
-		{
-			MethodName: "ReserveSet",
-			Handler:    _Charges_ReserveSet_Handler,
-		},
-		{
-			MethodName: "CommitSet",
-			Handler:    _Charges_CommitSet_Handler,
-		},
-		{
-			MethodName: "ReleaseSet",
-			Handler:    _Charges_ReleaseSet_Handler,
 		},
 		{
 			MethodName: "Expire",

@@ -45,7 +45,7 @@ func (q Question) request() any {
 	m := api.NewRequest(api.Method(q.Method)).ProtoReflect()
 	for path, text := range map[string]string{"ledger": q.Ledger, "name": q.Ledger, "open.ledger": q.Ledger,
 		"lane.ledger": q.Ledger,
-		"set.ledgers": q.Ledger, "spec.name": q.Ledger, "spec.parent": q.Parent, "spec.dataset_id": q.Dataset,
+		"spec.name":   q.Ledger, "spec.parent": q.Parent, "spec.dataset_id": q.Dataset,
 		"id": strings.TrimPrefix(q.Ledger, ledger.DatasetsPrefix)} {
 		if text != "" {
 			set(m, strings.Split(path, "."), text)
@@ -59,9 +59,7 @@ func set(m protoreflect.Message, path []string, text string) {
 	fd := m.Descriptor().Fields().ByName(protoreflect.Name(path[0]))
 	switch {
 	case fd == nil:
-	case fd.IsList() && fd.Kind() == protoreflect.StringKind:
-		m.Mutable(fd).List().Append(protoreflect.ValueOfString(text))
-	case fd.Kind() == protoreflect.StringKind:
+	case fd.Kind() == protoreflect.StringKind && !fd.IsList():
 		m.Set(fd, protoreflect.ValueOfString(text))
 	case len(path) > 1 && fd.Message() != nil && !fd.IsList():
 		set(m.Mutable(fd).Message(), path[1:], text)

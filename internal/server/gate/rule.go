@@ -6,12 +6,14 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // rule says what a method of the API needs. It follows from the method's option in the protos; see pb.Access.
@@ -108,6 +110,10 @@ const maxMembers = 1000
 // about says what a request of the method is about.
 func (r rule) about(request any) subject {
 	s := r.scope.about(request)
+	if w, ok := request.(interface{ GetLane() *pb.Lane }); ok && r.role == access.Reporter {
+		_, reserved := api.Action(request.(proto.Message)).(interface{ GetReservation() uint64 })
+		s = s.several(w.GetLane(), reserved)
+	}
 	if r.everythingForDatasets() && s.kind == onLedger && ledger.IsDataset(s.ledger) {
 		return subject{kind: onWhole}
 	}
@@ -116,6 +122,20 @@ func (r rule) about(request any) subject {
 		s.two, s.one = givesMore(request)
 	}
 	return s
+}
+
+// several is about all ledgers of a lane. Those of a range, and those in which something was reserved, only the handler
+// finds, and asks for each of them.
+func (s subject) several(lane *pb.Lane, reserved bool) subject {
+	names := lane.GetLedgers().GetLedgers()
+	_, journal := ledger.JournalNumber(lane.GetLedger())
+	switch {
+	case lane.GetLedgers() == nil && !(journal && reserved):
+		return s
+	case lane.GetLedger() != "" || len(names) == 0 || len(names) > maxMembers:
+		return subject{kind: onAny}
+	}
+	return subject{kind: onLedger, ledger: names[0], more: names[1:], checks: s.checks}
 }
 
 // givesMore reports whether a request gives people more to spend, as a raise does, so that it needs two people, and
@@ -131,8 +151,7 @@ func givesMore(request any) (two, one bool) {
 	return true, false
 }
 
-// named is about the ledgers that a request names. A request that cannot name any is about ledgers that only its
-// handler finds, and asks for. So is one with a range of names.
+// named is about the ledger that a request names.
 func named(request any) subject {
 	if encoded, ok := request.([]byte); ok {
 		return reported(encoded)
@@ -147,17 +166,6 @@ func named(request any) subject {
 		s.ledger = r.GetLedger()
 	case interface{ GetName() string }:
 		s.ledger = r.GetName()
-	case interface{ GetSet() *pb.LedgerSet }:
-		if r, ok := request.(interface{ GetCheckOnly() bool }); ok {
-			s.checks = r.GetCheckOnly()
-		}
-		names := r.GetSet().GetLedgers()
-		if len(names) == 0 || len(names) > maxMembers {
-			return subject{kind: onAny}
-		}
-		return subject{kind: onLedger, ledger: names[0], more: names[1:], checks: s.checks}
-	default:
-		s.kind = onAny
 	}
 	return s
 }
@@ -180,12 +188,12 @@ func created(request any) subject {
 // counts. It is "" in bytes that are no message; those are refused later.
 func reported(encoded []byte) subject {
 	s, whole := subject{kind: onLedger}, true
-	readable := eachField(encoded, func(number protowire.Number, kind protowire.Type, value []byte) {
+	readable := wire.EachField(encoded, func(number protowire.Number, kind protowire.Type, value []byte) {
 		if number != 1 || kind != protowire.BytesType { // lane
 			return
 		}
 		lane, _ := protowire.ConsumeBytes(value)
-		whole = eachField(lane, func(number protowire.Number, kind protowire.Type, value []byte) {
+		whole = wire.EachField(lane, func(number protowire.Number, kind protowire.Type, value []byte) {
 			switch {
 			case number == 1 && kind == protowire.BytesType:
 				text, _ := protowire.ConsumeBytes(value)
@@ -193,6 +201,8 @@ func reported(encoded []byte) subject {
 			case number == 5 && kind == protowire.VarintType:
 				check, _ := protowire.ConsumeVarint(value)
 				s.checks = check != 0
+			case number == 6: // several ledgers: the handler decodes such a request before it asks here
+				whole = false
 			}
 		}) && whole
 	})
@@ -200,23 +210,6 @@ func reported(encoded []byte) subject {
 		return subject{kind: onLedger}
 	}
 	return s
-}
-
-// eachField gives f the fields of a message in their order. It ends with false where the bytes are no message.
-func eachField(b []byte, f func(protowire.Number, protowire.Type, []byte)) bool {
-	for len(b) > 0 {
-		number, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return false
-		}
-		m := protowire.ConsumeFieldValue(number, kind, b[n:])
-		if m < 0 {
-			return false
-		}
-		f(number, kind, b[n:n+m])
-		b = b[n+m:]
-	}
-	return true
 }
 
 // himself is who is asked about. Groups that the request lists are not proven to be the caller's.
@@ -265,9 +258,8 @@ func Table() string {
 		case fields.ByName("set") != nil && r.reads:
 			on = "any; the call is refused unless the caller has the role on every ledger that it names, and a range " +
 				"has only ledgers on which the caller has it"
-		case fields.ByName("set") != nil,
-			r.role == access.Reporter && fields.ByName("writer") != nil && fields.ByName("ledger") == nil:
-			on = "any; the call is refused unless the caller has the role on every ledger of the set"
+		case r.role == access.Reporter && api.Writes(m):
+			on = "the ledger, or every one of several"
 		}
 		_, _ = fmt.Fprintf(&b, " %s |\n", on)
 	}

@@ -180,31 +180,33 @@ func (p *setPlayer) call(ctx context.Context, c setCall) error {
 func (p *setPlayer) send(ctx context.Context, c setCall) setAnswer {
 	client, wait := p.game.Client, grpc.WaitForReady(true)
 	var r interface {
-		GetReceipt() *pb.SetReceipt
+		GetReceipt() *pb.Receipt
 		GetReplayed() bool
 	}
 	var err error
-	of := &pb.SetReservation{Journal: c.held.journal, Position: c.held.position}
+	of := &pb.Receipt{Ledger: c.held.journal, Position: c.held.position}
 	switch {
 	case c.action == "get" || c.action == "query":
 		return p.read(ctx, c)
 	case c.alone:
 		return p.alone(ctx, c)
 	case c.action == "reserve":
-		r, err = client.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
-			Set: p.game.set(c.of), Writer: c.key, Sequence: 1,
+		r, err = client.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+			Ledgers: p.game.set(c.of), Writer: c.key, Sequence: 1},
 			Reserve: &pb.Reserve{Events: coins(c.count), LifetimeSeconds: uint32(lasting / time.Second)}}, wait)
 	case c.action == "commit":
-		r, err = client.CommitSet(ctx, &pb.CommitSetRequest{Writer: c.key, Sequence: 1,
-			Commit: &pb.SetCommit{Reservation: of, Events: coins(c.count)}}, wait)
+		r, err = client.Commit(ctx, &pb.CommitRequest{Lane: &pb.Lane{Ledger: of.GetLedger(), Writer: c.key,
+			Sequence: 1},
+			Commit: &pb.Commit{Reservation: of.GetPosition(), Events: coins(c.count)}}, wait)
 	case c.action == "release":
-		r, err = client.ReleaseSet(ctx, &pb.ReleaseSetRequest{Writer: c.key, Sequence: 1,
-			Release: &pb.SetRelease{Reservation: of}}, wait)
+		r, err = client.Release(ctx, &pb.ReleaseRequest{Lane: &pb.Lane{Ledger: of.GetLedger(), Writer: c.key,
+			Sequence: 1},
+			Release: &pb.Release{Reservation: of.GetPosition()}}, wait)
 	default:
-		var done *pb.ReportSetResponse
-		done, err = client.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
-			Set: p.game.set(c.of), Writer: c.key, Sequence: 1,
-			Charge: &pb.Charge{Events: coins(c.count)}, CheckOnly: c.action == "check"}, wait)
+		var done *pb.WriteResponse
+		done, err = client.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+			Ledgers: p.game.set(c.of), Writer: c.key, Sequence: 1, CheckOnly: c.action == "check"},
+			Charge: &pb.Charge{Events: coins(c.count)}}, wait)
 		if done.GetRefusal() != nil {
 			return setAnswer{code: codes.ResourceExhausted, refused: p.named(done.GetRefusal())}
 		}
@@ -219,7 +221,7 @@ func (p *setPlayer) send(ctx context.Context, c setCall) setAnswer {
 		}
 		return a
 	}
-	a.receipt = held{journal: r.GetReceipt().GetJournal(), position: r.GetReceipt().GetPosition()}
+	a.receipt = held{journal: r.GetReceipt().GetLedger(), position: r.GetReceipt().GetPosition()}
 	for _, m := range r.GetReceipt().GetMembers() {
 		i := p.index(m.GetLedger())
 		a.receipt.of |= 1 << i

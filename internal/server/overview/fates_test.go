@@ -112,12 +112,12 @@ func (x *story) stepTogether() {
 	ctx, set := servertest.Context(x.t), &pb.LedgerSet{Ledgers: []string{x.name, "story/other"}}
 	key := servertest.Writer()
 	if x.rand.IntN(2) == 0 {
-		_, _ = x.owner.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
-			Set: set, Writer: key, Sequence: 1,
+		_, _ = x.owner.Report(ctx, &pb.ReportRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL, Ledgers: set,
+			Writer: key, Sequence: 1},
 			Charge: &pb.Charge{Events: []*pb.Event{x.event()}, Labels: map[string]string{"run": "together"}}})
 		return
 	}
-	_, _ = x.owner.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
-		Set: set, Writer: key, Sequence: 1,
+	_, _ = x.owner.Reserve(ctx, &pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL, Ledgers: set,
+		Writer: key, Sequence: 1},
 		Reserve: &pb.Reserve{Events: []*pb.Event{x.event(), x.event()}, LifetimeSeconds: 3600}})
 }

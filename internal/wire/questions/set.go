@@ -14,7 +14,7 @@ type SetQuery struct {
 
 // ToSetQuestion converts a query about several ledgers.
 func ToSetQuestion(r *pb.QueryPrivacySetRequest) (q SetQuery, err error) {
-	if q.Members, err = sets.ToMembers(r.GetSet()); err != nil {
+	if q.Members, err = sets.ToMembers("set", r.GetSet()); err != nil {
 		return SetQuery{}, err
 	}
 	switch g := r.GetGiven().(type) {

@@ -17,21 +17,21 @@ type Members struct {
 	Range *ledger.NameRange // nil if there are names
 }
 
-// ToMembers reads a set.
-func ToMembers(m *pb.LedgerSet) (Members, error) {
+// ToMembers reads a set, which is in this field of its request.
+func ToMembers(field string, m *pb.LedgerSet) (Members, error) {
 	const one = "exactly one of ledgers, range"
 	switch r := m.GetRange(); {
 	case r != nil && len(m.GetLedgers()) > 0:
-		return Members{}, wire.Invalid("set", "both ledgers and range", one)
+		return Members{}, wire.Invalid(field, "both ledgers and range", one)
 	case r != nil:
 		members := wire.ToRange(r)
-		return Members{Range: members}, wire.CheckRange("set.range", *members)
+		return Members{Range: members}, wire.CheckRange(field+".range", *members)
 	case len(m.GetLedgers()) == 0:
-		return Members{}, wire.Absent("set", one+", with at least one ledger")
+		return Members{}, wire.Absent(field, one+", with at least one ledger")
 	}
 	names, err := toNames(m.GetLedgers())
 	if err != nil {
-		return Members{}, wire.Under("set", err)
+		return Members{}, wire.Under(field, err)
 	}
 	return Members{Names: names}, nil
 }

@@ -28,7 +28,7 @@ func TestMembers(t *testing.T) {
 		{ranged("days/", "01", "03"), Members{Range: &ledger.NameRange{Prefix: "days/", First: "01", Last: "03"}}},
 		{ranged("days/", "03", "03"), Members{Range: &ledger.NameRange{Prefix: "days/", First: "03", Last: "03"}}},
 	} {
-		if got, err := ToMembers(c.set); err != nil || !reflect.DeepEqual(got, c.want) {
+		if got, err := ToMembers("set", c.set); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v: %+v, %v; want %+v", c.set, got, err, c.want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestMembers(t *testing.T) {
 	for i := range thousand {
 		thousand[i] = fmt.Sprintf("l%d", i)
 	}
-	if _, err := ToMembers(named(thousand...)); err != nil {
+	if _, err := ToMembers("set", named(thousand...)); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func TestMembers(t *testing.T) {
 		{ranged("d/", "", "\xff"), `set.range.last: "d/\xff"; allowed`},
 		{ranged("d/", "30", "01"), `set.range.last: "01", which comes before "30", the first name; allowed`},
 	} {
-		if _, err := ToMembers(c.set); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ToMembers("set", c.set); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v; want %q", c.set, err, c.want)
 		}
 	}

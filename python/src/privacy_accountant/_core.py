@@ -61,6 +61,9 @@ class Sleep:
 # How many seconds calls and streams wait for a new token, once one was accepted.
 TOKEN_GRACE = 60.0
 
+# All writes to several ledgers travel in one lane of the client: Client.pending(SETS), Client.settle(SETS).
+SETS = ""
+
 Steps = Generator[Union[Call, Revive, Sleep], Any, T]
 
 
@@ -75,11 +78,6 @@ class Plan(Generic[T]):
     finish: Callable[[Any], T]
     in_lane: bool = False  # a write of this client's lane, numbered when it is sent
     once: bool = False  # a write under a key of its own
-
-
-def lane_of(request: Any) -> Any:
-    """What says a write's writer and number: a lane, or the request itself if it is about several ledgers."""
-    return request.lane if "lane" in request.DESCRIPTOR.fields_by_name else request
 
 
 @dataclass
@@ -101,21 +99,21 @@ class Lane:
     last: int = 0  # the last number known to be written
     pending: list[Item] = field(default_factory=list)  # of unknown outcome: last+1, last+2, …
     streaming: bool = False
-    newest: Any = None  # a receipt, or that of a set; by position; the daemon compares it when a stream is opened
+    newest: Any = None  # a receipt, by position; the daemon compares it when a stream is opened
 
     def see(self, receipt: Any) -> None:
         if receipt.position <= (self.newest.position if self.newest else 0) or len(receipt.head_hash) != 32:
             return
-        self.newest = receipt
-        if isinstance(receipt, pb.SetReceipt):  # the daemon does not compare its up to 1,000 ledgers
-            self.newest = pb.SetReceipt(store_id=receipt.store_id, journal=receipt.journal,
-                                        position=receipt.position, head_hash=receipt.head_hash)
+        # Without the members, up to 1,000 ledgers, which the daemon does not compare.
+        self.newest = pb.Receipt(store_id=receipt.store_id, ledger=receipt.ledger, writer=receipt.writer,
+                                 sequence=receipt.sequence, position=receipt.position, head_hash=receipt.head_hash,
+                                 time=receipt.time)
 
     def vouch(self, item: Item) -> None:
         """Sends the newest receipt along: a daemon that has forgotten it writes nothing. It is no part of the
         content."""
         if self.newest is not None:
-            lane_of(item.request).last_receipt.CopyFrom(self.newest)
+            item.request.lane.last_receipt.CopyFrom(self.newest)
 
     def advance(self, item: Item, answer: Any) -> None:
         self.last = item.sequence
@@ -186,7 +184,7 @@ class Core:
             raise NotSent(plan.op, plan.ledger,
                           f"not sent, because an earlier write of this client {why}: {e.message}", code=e.code,
                           not_written=e.not_written) from e
-        at = lane_of(plan.request)
+        at = plan.request.lane
         at.writer, at.sequence = self.writer, lane.last + 1
         item = Item(lane.last + 1, plan.method, plan.request)
         lane.vouch(item)

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Union
 
+from . import _verbs as verbs
 from . import proto as pb
-from ._core import Plan
+from ._core import SETS, Plan
 from ._fields import Events, bounded, events, fill
 from ._verbs import Labels, reserve_content, same, sent
 from .errors import BudgetExceeded
 
 # Several ledgers, one by one or by a range of names.
 Ledgers = Union[Sequence[str], pb.LedgerRange]
-# What names a reservation in several ledgers: the receipt of reserve, or what it says.
-Reservation = Union[pb.SetReceipt, pb.SetReservation]
-
-# All writes to several ledgers travel in one lane of the client: Client.pending(SETS), Client.settle(SETS).
-SETS = ""
-
 
 def chosen(ledgers: Sequence[str] | None, prefix: str, first: str, last: str) -> Ledgers:
     """The ledgers that are named, or those of a range."""
@@ -45,47 +40,43 @@ def shown(ledgers: Ledgers) -> str:
 
 
 def report(ledgers: Ledgers, what: Events, contribution: str | int | None, labels: Labels,
-           request_id: str | None) -> Plan[pb.ReportSetResponse]:
+           request_id: str | None) -> Plan[pb.WriteResponse]:
     charge = pb.Charge(events=events(what), labels=labels or {})
-    request = pb.ReportSetRequest(set=message(ledgers), charge=charge, contribution=bounded(contribution))
-    return sent("report", SETS, "ReportSet", request, request_id)
+    request = pb.ReportRequest(lane=_lane(ledgers, contribution), charge=charge)
+    return sent("report", SETS, "Report", request, request_id)
+
+
+def _lane(ledgers: Ledgers, contribution: str | int | None) -> pb.Lane:
+    return pb.Lane(ledgers=message(ledgers), contribution=bounded(contribution))
 
 
 def check(ledgers: Ledgers, what: Events, contribution: str | int | None, labels: Labels,
-          writer: str) -> Plan[pb.ReportSetResponse]:
-    charge = pb.Charge(events=events(what), labels=labels or {})
-    request = pb.ReportSetRequest(set=message(ledgers), writer=writer, sequence=1, charge=charge, check_only=True,
-                                  contribution=bounded(contribution))
+          writer: str) -> Plan[pb.WriteResponse]:
+    lane = _lane(ledgers, contribution)
+    lane.writer, lane.sequence, lane.check_only = writer, 1, True
+    request = pb.ReportRequest(lane=lane, charge=pb.Charge(events=events(what), labels=labels or {}))
 
-    def finish(answer: pb.ReportSetResponse) -> pb.ReportSetResponse:
+    def finish(answer: pb.WriteResponse) -> pb.WriteResponse:
         if answer.HasField("refusal"):
             raise BudgetExceeded("check", SETS, f"{len(answer.refusal.members) + answer.refusal.more} of "
                                  f"{answer.refusal.ledgers} ledgers would refuse it", refusal=answer.refusal)
         return answer
 
-    return Plan("check", SETS, "ReportSet", request, finish)
+    return Plan("check", SETS, "Report", request, finish)
 
 
 def reserve(ledgers: Ledgers, what: Events, contribution: str | int | None, lifetime: int, labels: Labels,
-            request_id: str | None) -> Plan[pb.ReserveSetResponse]:
-    request = pb.ReserveSetRequest(set=message(ledgers), reserve=reserve_content(what, lifetime, labels),
-                                   contribution=bounded(contribution))
-    return sent("reserve", SETS, "ReserveSet", request, request_id)
+            request_id: str | None) -> Plan[pb.WriteResponse]:
+    request = pb.ReserveRequest(lane=_lane(ledgers, contribution), reserve=reserve_content(what, lifetime, labels))
+    return sent("reserve", SETS, "Reserve", request, request_id)
 
 
-def commit(reservation: Reservation, what: Events, labels: Labels,
-           request_id: str | None) -> Plan[pb.CommitSetResponse]:
-    content = pb.SetCommit(reservation=_named(reservation), events=events(what), labels=labels or {})
-    return sent("commit", SETS, "CommitSet", pb.CommitSetRequest(commit=content), request_id)
+def commit(reservation: pb.Receipt, what: Events, labels: Labels, request_id: str | None) -> Plan[pb.WriteResponse]:
+    return verbs.commit(reservation.ledger, reservation.position, what, labels, request_id)
 
 
-def release(reservation: Reservation, reason: str, request_id: str | None) -> Plan[pb.ReleaseSetResponse]:
-    content = pb.SetRelease(reservation=_named(reservation), reason=reason)
-    return sent("release", SETS, "ReleaseSet", pb.ReleaseSetRequest(release=content), request_id)
-
-
-def _named(reservation: Reservation) -> pb.SetReservation:
-    return pb.SetReservation(journal=reservation.journal, position=reservation.position)
+def release(reservation: pb.Receipt, reason: str, request_id: str | None) -> Plan[pb.WriteResponse]:
+    return verbs.release(reservation.ledger, reservation.position, reason, request_id)
 
 
 def query(ledgers: Ledgers, delta: float | None, epsilon: float | None,

@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from . import _questions as questions
 from . import proto as pb
-from ._core import Plan, lane_of
+from ._core import SETS, Plan
 from ._fields import Action, Events, OneEvent, bounded, events, fill, workload
 from ._questions import Subject
 from ._whole import whole
@@ -64,13 +64,14 @@ def _time(t: datetime) -> Timestamp:
 
 
 def write(op: str, ledger: str, method: str, content: Any, request_id: str | None) -> Plan[Any]:
-    """A write to one ledger: the request of the method is a lane and the content."""
+    """A write to one ledger, or about what was reserved in several: the request of the method is a lane and the
+    content."""
     request = getattr(pb, f"{method}Request")()
     request.lane.ledger = ledger
     action = getattr(request, request.DESCRIPTOR.fields_by_number[2].name)
     action.SetInParent()  # also if it says nothing
     action.CopyFrom(content)
-    return sent(op, ledger, method, request, request_id)
+    return sent(op, SETS if ledger.startswith("system:sets/") else ledger, method, request, request_id)
 
 
 def sent(op: str, ledger: str, method: str, request: Any, request_id: str | None) -> Plan[Any]:
@@ -79,8 +80,7 @@ def sent(op: str, ledger: str, method: str, request: Any, request_id: str | None
         return Plan(op, ledger, method, request, same, in_lane=True)
     if not _REQUEST_ID.fullmatch(request_id):
         raise ValueError(f"request_id: {request_id!r}; allowed: 1 to 128 bytes of [A-Za-z0-9._-]")
-    lane = lane_of(request)
-    lane.writer, lane.sequence = f"request/{request_id}", 1
+    request.lane.writer, request.lane.sequence = f"request/{request_id}", 1
     return Plan(op, ledger, method, request, same, once=True)
 
 

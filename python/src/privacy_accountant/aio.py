@@ -23,7 +23,7 @@ from ._core import Call, Core, Lane, Plan, Revive, Steps
 from ._fields import Action, Events, OneEvent
 from ._questions import Subject, Target, stated
 from ._rpc import methods
-from ._set_verbs import Ledgers, Reservation
+from ._set_verbs import Ledgers
 from ._settings import Settings
 from .answers import Calibration, Curve
 from .client import Client
@@ -569,27 +569,27 @@ class AsyncLedgerSet:
         return f"<ledgers {set_verbs.shown(self.ledgers)}>"
 
     async def report(self, events: Events, *, contribution: str | int | None = None, labels: verbs.Labels = None,
-                     request_id: str | None = None, deadline: float | None = None) -> pb.ReportSetResponse:
+                     request_id: str | None = None, deadline: float | None = None) -> pb.WriteResponse:
         plan = set_verbs.report(self.ledgers, events, contribution, labels, request_id)
         return await self._client._carry_out(plan, deadline)
 
     async def check(self, events: Events, *, contribution: str | int | None = None, labels: verbs.Labels = None,
-                    deadline: float | None = None) -> pb.ReportSetResponse:
+                    deadline: float | None = None) -> pb.WriteResponse:
         plan = set_verbs.check(self.ledgers, events, contribution, labels, str(uuid.uuid4()))
         return await self._client._carry_out(plan, deadline)
 
     async def reserve(self, events: Events, *, lifetime: int, contribution: str | int | None = None,
                       labels: verbs.Labels = None, request_id: str | None = None,
-                      deadline: float | None = None) -> pb.ReserveSetResponse:
+                      deadline: float | None = None) -> pb.WriteResponse:
         plan = set_verbs.reserve(self.ledgers, events, contribution, lifetime, labels, request_id)
         return await self._client._carry_out(plan, deadline)
 
-    async def commit(self, reservation: Reservation, events: Events, *, labels: verbs.Labels = None,
-                     request_id: str | None = None, deadline: float | None = None) -> pb.CommitSetResponse:
+    async def commit(self, reservation: pb.Receipt, events: Events, *, labels: verbs.Labels = None,
+                     request_id: str | None = None, deadline: float | None = None) -> pb.WriteResponse:
         return await self._client._carry_out(set_verbs.commit(reservation, events, labels, request_id), deadline)
 
-    async def release(self, reservation: Reservation, reason: str = "", *, request_id: str | None = None,
-                      deadline: float | None = None) -> pb.ReleaseSetResponse:
+    async def release(self, reservation: pb.Receipt, reason: str = "", *, request_id: str | None = None,
+                      deadline: float | None = None) -> pb.WriteResponse:
         return await self._client._carry_out(set_verbs.release(reservation, reason, request_id), deadline)
 
     async def query(self, *, delta: float | None = None, epsilon: float | None = None, max_gap: float | None = None,

@@ -9,7 +9,7 @@ from . import proto as pb
 from ._caller import Caller
 from ._fields import Events
 from ._questions import stated
-from ._set_verbs import Ledgers, Reservation
+from ._set_verbs import Ledgers
 from ._verbs import Labels
 
 
@@ -41,31 +41,31 @@ class LedgerSet:
 
     def report(self, events: Events, *, contribution: str | int | None = None, labels: Labels = None,
                request_id: str | None = None,
-               deadline: float | None = None) -> pb.ReportSetResponse:
+               deadline: float | None = None) -> pb.WriteResponse:
         """Charges events to each ledger, or to none. The key request_id covers the set: another set, or other
         events, under the same key are a Conflict."""
         return self._client._carry_out(sets.report(self.ledgers, events, contribution, labels, request_id), deadline)
 
     def check(self, events: Events, *, contribution: str | int | None = None, labels: Labels = None,
-              deadline: float | None = None) -> pb.ReportSetResponse:
+              deadline: float | None = None) -> pb.WriteResponse:
         """Which ledgers report would charge now, or BudgetExceeded; writes nothing."""
         plan = sets.check(self.ledgers, events, contribution, labels, str(uuid.uuid4()))
         return self._client._carry_out(plan, deadline)
 
     def reserve(self, events: Events, *, lifetime: int, contribution: str | int | None = None, labels: Labels = None,
-                request_id: str | None = None, deadline: float | None = None) -> pb.ReserveSetResponse:
+                request_id: str | None = None, deadline: float | None = None) -> pb.WriteResponse:
         """Sets events aside in each ledger for lifetime whole seconds, or in none. The receipt names the
         reservation for commit and release."""
         plan = sets.reserve(self.ledgers, events, contribution, lifetime, labels, request_id)
         return self._client._carry_out(plan, deadline)
 
-    def commit(self, reservation: Reservation, events: Events, *, labels: Labels = None, request_id: str | None = None,
-               deadline: float | None = None) -> pb.CommitSetResponse:
+    def commit(self, reservation: pb.Receipt, events: Events, *, labels: Labels = None, request_id: str | None = None,
+               deadline: float | None = None) -> pb.WriteResponse:
         """Charges a part of what reserve has set aside, the same part in each ledger."""
         return self._client._carry_out(sets.commit(reservation, events, labels, request_id), deadline)
 
-    def release(self, reservation: Reservation, reason: str = "", *, request_id: str | None = None,
-                deadline: float | None = None) -> pb.ReleaseSetResponse:
+    def release(self, reservation: pb.Receipt, reason: str = "", *, request_id: str | None = None,
+                deadline: float | None = None) -> pb.WriteResponse:
         """Gives back what is left of it: nothing was, or will be, computed from the data for it."""
         return self._client._carry_out(sets.release(reservation, reason, request_id), deadline)
 

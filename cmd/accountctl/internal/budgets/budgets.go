@@ -13,8 +13,3 @@ import (
 func Commands(p *cli.Program) []*cobra.Command {
 	return []*cobra.Command{reserve(p), commit(p), release(p), expire(p), raise(p), refund(p), approvals(p)}
 }
-
-// reservationFlag adds --reservation.
-func reservationFlag(c *cobra.Command) *uint64 {
-	return c.Flags().Uint64("reservation", 0, "the `POSITION` of the entry that made it; ledger get lists them")
-}

@@ -14,12 +14,12 @@ import (
 
 func release(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "release [NAME] --reservation POSITION [--nothing-released --reason REASON]",
+		Use:   "release NAME --reservation POSITION [--nothing-released --reason REASON]",
 		Short: "Give back the rest of what was reserved",
 		Long: `Give back what is left of a reservation of your own: nothing was, or will be,
 computed from the data for it. What was reserved in several ledgers is given back in
-all of them; the reservation, JOURNAL:POSITION, says which ones they are, and there
-is no NAME.
+all of them; NAME is then the ledger that reserve has named beside the position, such
+as system:sets/3.
 
 With --nothing-released it may be anybody's, such as that of a job that died. You
 assert that nothing computed for what is left of it was, or will be, released. Every
@@ -32,8 +32,8 @@ descriptive. If you cannot assert it, charge the rest: accountctl expire.
   accountctl release team/mnist --reservation 12 --nothing-released --reason "its machine died before the first step" --server unix:data/accountant.sock`,
 		ValidArgsFunction: p.CompleteLedger,
 	}
-	reservation := several.ReservationFlag(c)
-	c.Args = reservation.Arguments(false)
+	reservation := reservationFlag(c)
+	c.Args = cli.Arguments("NAME")
 	reason := c.Flags().String("reason", "",
 		"why; kept in the ledger, and with --nothing-released shown with every answer")
 	nothing := c.Flags().Bool("nothing-released", false,
@@ -43,19 +43,14 @@ descriptive. If you cannot assert it, charge the rest: accountctl expire.
 		if err := cli.Needs(c, "reservation"); err != nil {
 			return err
 		}
-		if reservation.Several != nil {
-			for _, flag := range []string{"nothing-released", "propose"} {
-				if c.Flags().Changed(flag) {
-					return cli.Usage(c, "--%s is for a reservation in one ledger: free it in each of them", flag)
-				}
-			}
-			return several.Release(w.Flags, c, reservation.Several, *reason)
+		if *nothing && several.Reserved(args[0]) {
+			return cli.Usage(c, "--nothing-released is for a reservation in one ledger: free it in each of them")
 		}
 		if *nothing {
 			if err := cli.Needs(c, "reason"); err != nil {
 				return err
 			}
-			free := &accountantv1.Free{Reservation: reservation.Position, NothingReleased: true, Reason: *reason}
+			free := &accountantv1.Free{Reservation: *reservation, NothingReleased: true, Reason: *reason}
 			proposed := func() *accountantv1.Propose {
 				return &accountantv1.Propose{Action: &accountantv1.Propose_Free{Free: free}}
 			}
@@ -67,10 +62,11 @@ descriptive. If you cannot assert it, charge the rest: accountctl expire.
 		if c.Flags().Changed("propose") {
 			return cli.Usage(c, "--propose without --nothing-released: whoever made a reservation may release it alone")
 		}
-		return w.Flags.Run(c, "released", func(ctx context.Context, daemon *client.Client,
+		err := w.Flags.Run(c, "released", func(ctx context.Context, daemon *client.Client,
 			key string) (writes.Answer, error) {
-			return daemon.ReleaseOnce(ctx, args[0], key, reservation.Position, *reason)
+			return daemon.ReleaseOnce(ctx, args[0], key, *reservation, *reason)
 		})
+		return several.Refused(p, w.Output.Value == cli.FormatJSON, err)
 	}
 	return c
 }

@@ -25,9 +25,10 @@ func reserve(p *cli.Program) *cobra.Command {
 		Long: `Set events aside on a ledger with a plan or budgets, together or not at all. From
 then on nobody else can use them. What is committed is charged; what is released is
 free again; what is left when the lifetime is over is charged, because nobody knows
-whether it was used. The receipt's position names the reservation.
+whether it was used. The receipt's ledger and position name the reservation.
 
-In several ledgers the same is set aside, in all of them or in none.
+In several ledgers the same is set aside, in all of them or in none. The receipt's
+ledger is then one of the daemon's own, such as system:sets/3.
 
 ` + several.Help + `
 
@@ -66,17 +67,15 @@ In several ledgers the same is set aside, in all of them or in none.
 			return err
 		}
 		name, one := of.One()
-		if !one {
-			return several.Reserve(w, c, of, whose, charge, time.Duration(lifetime), *flags.Labels)
-		}
 		var costs []string
 		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client,
 			key string) (*accountantv1.WriteResponse, error) {
-			if err := charge.Matches(ctx, daemon, name); err != nil {
+			if err := of.Suits(ctx, p, daemon, charge); err != nil {
 				return nil, err
 			}
-			if err := charge.Warn(ctx, p, daemon, name); err != nil {
-				return nil, err
+			if !one {
+				return of.Of(daemon).ReserveOnce(ctx, key, whose.Value(), charge.Events, time.Duration(lifetime),
+					*flags.Labels)
 			}
 			answer, err := daemon.ReserveOnce(ctx, name, key, charge.Events, time.Duration(lifetime), *flags.Labels)
 			costs = w.Costs(ctx, daemon, name, charge.Events, err)
@@ -84,14 +83,18 @@ In several ledgers the same is set aside, in all of them or in none.
 		})
 		switch {
 		case err != nil:
-			return err
+			return several.Refused(p, w.Output.Value == cli.FormatJSON, err)
 		case w.Output.Value == cli.FormatJSON:
 			return p.WriteJSON(answer)
 		}
 		if err := w.Receipt("reserved", answer); err != nil {
 			return err
 		}
-		p.Paragraph(fmt.Sprintf("reservation %d, until %s", answer.GetReceipt().GetPosition(),
+		in := ""
+		if !one {
+			in = " of " + answer.GetReceipt().GetLedger()
+		}
+		p.Paragraph(fmt.Sprintf("reservation %d%s, until %s", answer.GetReceipt().GetPosition(), in,
 			spelling.Time(answer.GetExpireTime())))
 		for _, line := range costs {
 			p.Paragraph(line)

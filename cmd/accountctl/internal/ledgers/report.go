@@ -64,20 +64,19 @@ the message says of each such ledger what it lacks, and what would fit in all.
 			return err
 		}
 		name, one := of.One()
-		if !one {
-			return several.Report(w, c, of, whose, charge, *flags.Labels, *check)
-		}
 		var costs []string
 		answer, err := writes.Once(w, c,
 			func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.WriteResponse, error) {
-				if err := charge.Matches(ctx, daemon, name); err != nil {
+				if err := of.Suits(ctx, p, daemon, charge); err != nil {
 					return nil, err
 				}
-				if err := charge.Warn(ctx, p, daemon, name); err != nil {
-					return nil, err
-				}
-				if *check {
+				switch {
+				case one && *check:
 					return daemon.CheckOnce(ctx, name, key, charge.Events, *flags.Labels)
+				case *check:
+					return several.Check(ctx, of.Of(daemon), key, whose, charge.Events, *flags.Labels)
+				case !one:
+					return of.Of(daemon).ReportOnce(ctx, key, whose.Value(), charge.Events, *flags.Labels)
 				}
 				answer, err := daemon.ReportOnce(ctx, name, key, charge.Events, *flags.Labels)
 				costs = w.Costs(ctx, daemon, name, charge.Events, err)
@@ -85,11 +84,15 @@ the message says of each such ledger what it lacks, and what would fit in all.
 			})
 		switch {
 		case err != nil:
-			return err
+			return several.Refused(p, w.Output.Value == cli.FormatJSON, err)
 		case w.Output.Value == cli.FormatJSON:
 			return p.WriteJSON(answer)
 		case answer.GetReceipt() == nil:
-			_, err = fmt.Fprintf(p.Out, "would be charged: ledger %s; nothing was written\n", name)
+			where := "ledger " + name
+			if !one {
+				where = fmt.Sprintf("%d ledgers", len(answer.GetLedgers()))
+			}
+			_, err = fmt.Fprintf(p.Out, "would be charged: %s; nothing was written\n", where)
 			return err
 		}
 		return w.Receipt("charged", answer, costs...)

@@ -54,7 +54,7 @@ func (by *Contribution) OfLost(c *cobra.Command) (accountantv1.SetPart_Contribut
 			"or to several with a sensitivity over all of them; otherwise the contribution of that charge (%s)",
 			strings.Join(spelling.Contributions()[:3], ", "))
 	}
-	return by.value(), by.known(c)
+	return by.Value(), by.known(c)
 }
 
 func (by *Contribution) known(c *cobra.Command) error {
@@ -64,6 +64,6 @@ func (by *Contribution) known(c *cobra.Command) error {
 	return cli.Usage(c, "--contribution: %q; allowed: %s", by.text, strings.Join(spelling.Contributions(), ", "))
 }
 
-func (by Contribution) value() accountantv1.SetPart_Contribution {
+func (by Contribution) Value() accountantv1.SetPart_Contribution {
 	return accountantv1.SetPart_Contribution(slices.Index(spelling.Contributions(), by.text) + 1)
 }

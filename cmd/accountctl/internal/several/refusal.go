@@ -1,6 +1,7 @@
 package several
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,16 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
+
+// Check asks what ReportOnce would do now in several ledgers, and writes nothing. A refusal is an error.
+func Check(ctx context.Context, of *client.Set, key string, by Contribution, events []*accountantv1.Event,
+	labels map[string]string) (*accountantv1.WriteResponse, error) {
+	a, err := of.CheckOnce(ctx, key, by.Value(), events, labels)
+	if err == nil && a.GetRefusal() != nil {
+		return nil, wouldRefuse(a.GetRefusal())
+	}
+	return a, err
+}
 
 // Refused says with an error which ledgers have refused a write, what each lacks, and what would fit in all of
 // them: as JSON on the standard output if that was asked for, and otherwise in the message.

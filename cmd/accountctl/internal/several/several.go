@@ -4,9 +4,6 @@ package several
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire/sets"
 )
 
@@ -93,7 +91,7 @@ func (f *Flags) Take(c *cobra.Command, args []string) (l Ledgers, rest []string,
 			return l, rest, cli.Usage(c, "NAME: %q has a comma beside which a name is missing", args[0])
 		}
 	}
-	_, err = sets.ToMembers(l.set)
+	_, err = sets.ToMembers("set", l.set)
 	return l, rest, err
 }
 
@@ -136,9 +134,9 @@ func (l Ledgers) first(ctx context.Context, daemon *client.Client) (string, erro
 	return "", nil
 }
 
-// suits refuses a charge from a file that was written for another adjacency than that of the ledgers, and
+// Suits refuses a charge from a file that was written for another adjacency than that of the ledgers, and
 // writes the warnings about its mechanisms.
-func (l Ledgers) suits(ctx context.Context, p *cli.Program, daemon *client.Client, charge *workloads.Charge) error {
+func (l Ledgers) Suits(ctx context.Context, p *cli.Program, daemon *client.Client, charge *workloads.Charge) error {
 	if !charge.NeedsLedger() {
 		return nil
 	}
@@ -152,71 +150,8 @@ func (l Ledgers) suits(ctx context.Context, p *cli.Program, daemon *client.Clien
 	return charge.Warn(ctx, p, daemon, name)
 }
 
-// Reservation is the value of --reservation: the position of one ledger's reservation, or JOURNAL:POSITION of
-// what was reserved in several.
-type Reservation struct {
-	Position uint64
-	Several  *accountantv1.SetReservation // nil for that of one ledger
-}
-
-// ReservationFlag adds --reservation.
-func ReservationFlag(c *cobra.Command) *Reservation {
-	r := &Reservation{}
-	c.Flags().Var(r, "reservation", "the `POSITION` of the entry that made it, which ledger get lists; of several "+
-		"ledgers what reserve has named, JOURNAL:POSITION")
-	return r
-}
-
-// Arguments require a NAME for the reservation of one ledger, none for that of several, and nothing else unless
-// more says so.
-func (r *Reservation) Arguments(more bool) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		switch {
-		case r.Several == nil && len(args) == 0:
-			return cli.Usage(c, "NAME is missing")
-		case more:
-			return nil
-		case r.Several != nil && len(args) > 0:
-			return cli.Usage(c, "unexpected argument %q; the reservation says which ledgers it is in", args[0])
-		case len(args) > 1:
-			return cli.Usage(c, "unexpected argument %q", args[1])
-		}
-		return nil
-	}
-}
-
-var ofSet = regexp.MustCompile(`^(system:sets/[0-9a-f]):([0-9]+)$`)
-
-// Set implements pflag.Value.
-func (r *Reservation) Set(text string) (err error) {
-	if at := ofSet.FindStringSubmatch(text); at != nil {
-		r.Several = &accountantv1.SetReservation{Journal: at[1]}
-		r.Several.Position, err = strconv.ParseUint(at[2], 10, 64)
-	} else {
-		r.Position, err = strconv.ParseUint(text, 10, 64)
-	}
-	if err != nil {
-		return errors.New("allowed: a whole number, or of several ledgers JOURNAL:POSITION as reserve has named it, " +
-			"such as system:sets/3:17")
-	}
-	return nil
-}
-
-// String implements pflag.Value.
-func (r *Reservation) String() string {
-	switch {
-	case r.Several != nil:
-		return ReservationName(r.Several)
-	case r.Position > 0:
-		return strconv.FormatUint(r.Position, 10)
-	}
-	return ""
-}
-
-// Type implements pflag.Value: it is the name of the value in the help.
-func (*Reservation) Type() string { return "position" }
-
-// ReservationName is how people name what was reserved in several ledgers.
-func ReservationName(r *accountantv1.SetReservation) string {
-	return fmt.Sprintf("%s:%d", r.GetJournal(), r.GetPosition())
+// Reserved reports whether a name is that of the ledger that names what was reserved in several ledgers.
+func Reserved(name string) bool {
+	_, is := ledger.JournalNumber(name)
+	return is
 }

@@ -103,6 +103,9 @@ func (f *Flags) Run(c *cobra.Command, done string,
 	return f.Receipt(done, answer)
 }
 
+// maxListed is how many entries are listed for people; the JSON has all.
+const maxListed = 31
+
 // Receipt writes for people what became of a write, and further lines.
 func (f *Flags) Receipt(done string, answer Answer, lines ...string) error {
 	if answer.GetReplayed() {
@@ -113,8 +116,19 @@ func (f *Flags) Receipt(done string, answer Answer, lines ...string) error {
 	if id, ok := strings.CutPrefix(r.GetLedger(), ledger.DatasetsPrefix); ok { // its record
 		where = "dataset " + id
 	}
+	members := r.GetMembers()
+	if len(members) > 0 {
+		where = fmt.Sprintf("%d ledgers, %s, %s", len(members), spelling.Contribution(r.GetContribution()),
+			r.GetLedger())
+	}
 	f.Paragraph(fmt.Sprintf("%s: %s, position %d, %s, %s",
 		done, where, r.GetPosition(), r.GetWriter(), spelling.Time(r.GetTime())))
+	for _, m := range members[:min(len(members), maxListed)] {
+		_, _ = fmt.Fprintf(f.Out, "  %s, position %d\n", m.GetLedger(), m.GetPosition())
+	}
+	if n := len(members) - maxListed; n > 0 {
+		_, _ = fmt.Fprintf(f.Out, "  and %d more (--output json lists all)\n", n)
+	}
 	for _, line := range lines {
 		f.Paragraph(line)
 	}

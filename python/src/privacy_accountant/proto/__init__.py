@@ -8,4 +8,3 @@ from .mechanism_pb2 import *  # noqa: F403
 from .options_pb2 import *  # noqa: F403
 from .overview_pb2 import *  # noqa: F403
 from .services_pb2 import *  # noqa: F403
-from .set_pb2 import *  # noqa: F403

@@ -348,6 +348,14 @@ class LedgerRange(_message.Message):
     prefix: str
     def __init__(self, prefix: _Optional[str] = ..., first: _Optional[str] = ..., last: _Optional[str] = ...) -> None: ...
 
+class LedgerSet(_message.Message):
+    __slots__ = ["ledgers", "range"]
+    LEDGERS_FIELD_NUMBER: _ClassVar[int]
+    RANGE_FIELD_NUMBER: _ClassVar[int]
+    ledgers: _containers.RepeatedScalarFieldContainer[str]
+    range: LedgerRange
+    def __init__(self, ledgers: _Optional[_Iterable[str]] = ..., range: _Optional[_Union[LedgerRange, _Mapping]] = ...) -> None: ...
+
 class LedgerSpec(_message.Message):
     __slots__ = ["adjacency", "budgets", "dataset_id", "dataset_version", "expected_run", "labels", "name", "over_all_only", "owner", "parent", "plan", "policy", "privacy_unit"]
     class Policy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
@@ -479,22 +487,36 @@ class Raise(_message.Message):
     def __init__(self, budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., plan: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., independent_of_outputs: bool = ..., reason: _Optional[str] = ..., resolution: _Optional[_Union[Resolution, _Mapping]] = ..., late: bool = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ["head_hash", "ledger", "position", "sequence", "store_id", "time", "writer"]
+    __slots__ = ["contribution", "head_hash", "ledger", "members", "position", "sequence", "store_id", "time", "writer"]
+    CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
     HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     STORE_ID_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
+    contribution: SetPart.Contribution
     head_hash: bytes
     ledger: str
+    members: _containers.RepeatedCompositeFieldContainer[ReceiptMember]
     position: int
     sequence: int
     store_id: str
     time: _timestamp_pb2.Timestamp
     writer: str
-    def __init__(self, store_id: _Optional[str] = ..., ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, store_id: _Optional[str] = ..., ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., members: _Optional[_Iterable[_Union[ReceiptMember, _Mapping]]] = ..., contribution: _Optional[_Union[SetPart.Contribution, str]] = ...) -> None: ...
+
+class ReceiptMember(_message.Message):
+    __slots__ = ["head_hash", "ledger", "position"]
+    HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    head_hash: bytes
+    ledger: str
+    position: int
+    def __init__(self, ledger: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ...) -> None: ...
 
 class Reconcile(_message.Message):
     __slots__ = ["accept_loss", "contribution", "events", "over_budget", "reason"]

@@ -6,7 +6,6 @@ from . import ledger_pb2 as _ledger_pb2
 from . import mechanism_pb2 as _mechanism_pb2
 from . import options_pb2 as _options_pb2
 from . import overview_pb2 as _overview_pb2
-from . import set_pb2 as _set_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -302,18 +301,22 @@ class GroupPrivacy(_message.Message):
     def __init__(self, size: _Optional[int] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ...) -> None: ...
 
 class Lane(_message.Message):
-    __slots__ = ["check_only", "last_receipt", "ledger", "sequence", "writer"]
+    __slots__ = ["check_only", "contribution", "last_receipt", "ledger", "ledgers", "sequence", "writer"]
     CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
+    CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
     LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    LEDGERS_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
     check_only: bool
+    contribution: _ledger_pb2.SetPart.Contribution
     last_receipt: _ledger_pb2.Receipt
     ledger: str
+    ledgers: _ledger_pb2.LedgerSet
     sequence: int
     writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., check_only: bool = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., check_only: bool = ..., ledgers: _Optional[_Union[_ledger_pb2.LedgerSet, _Mapping]] = ..., contribution: _Optional[_Union[_ledger_pb2.SetPart.Contribution, str]] = ...) -> None: ...
 
 class LedgerPrivacy(_message.Message):
     __slots__ = ["ledger", "left", "privacy"]
@@ -489,8 +492,8 @@ class QueryPrivacySetRequest(_message.Message):
     delta: float
     epsilon: float
     max_gap: float
-    set: _set_pb2.LedgerSet
-    def __init__(self, set: _Optional[_Union[_set_pb2.LedgerSet, _Mapping]] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., max_gap: _Optional[float] = ...) -> None: ...
+    set: _ledger_pb2.LedgerSet
+    def __init__(self, set: _Optional[_Union[_ledger_pb2.LedgerSet, _Mapping]] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., max_gap: _Optional[float] = ...) -> None: ...
 
 class QueryPrivacySetResponse(_message.Message):
     __slots__ = ["in_all", "in_one", "ledgers", "not_in_all", "not_in_one"]
@@ -566,20 +569,6 @@ class ReportRequest(_message.Message):
     charge: _ledger_pb2.Charge
     lane: Lane
     def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., charge: _Optional[_Union[_ledger_pb2.Charge, _Mapping]] = ...) -> None: ...
-
-class ReportSetResponse(_message.Message):
-    __slots__ = ["check_only", "ledgers", "receipt", "refusal", "replayed"]
-    CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
-    LEDGERS_FIELD_NUMBER: _ClassVar[int]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
-    REPLAYED_FIELD_NUMBER: _ClassVar[int]
-    check_only: bool
-    ledgers: _containers.RepeatedScalarFieldContainer[str]
-    receipt: _set_pb2.SetReceipt
-    refusal: SetRefusal
-    replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_set_pb2.SetReceipt, _Mapping]] = ..., replayed: bool = ..., check_only: bool = ..., ledgers: _Optional[_Iterable[str]] = ..., refusal: _Optional[_Union[SetRefusal, _Mapping]] = ...) -> None: ...
 
 class ReportStreamRequest(_message.Message):
     __slots__ = ["charge", "commit", "open", "release", "reserve"]
@@ -785,13 +774,17 @@ class WithdrawRequest(_message.Message):
     def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., withdraw: _Optional[_Union[_ledger_pb2.Withdraw, _Mapping]] = ...) -> None: ...
 
 class WriteResponse(_message.Message):
-    __slots__ = ["check_only", "expire_time", "receipt", "replayed"]
+    __slots__ = ["check_only", "expire_time", "ledgers", "receipt", "refusal", "replayed"]
     CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
     EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
+    LEDGERS_FIELD_NUMBER: _ClassVar[int]
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     check_only: bool
     expire_time: _timestamp_pb2.Timestamp
+    ledgers: _containers.RepeatedScalarFieldContainer[str]
     receipt: _ledger_pb2.Receipt
+    refusal: SetRefusal
     replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ..., check_only: bool = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ..., check_only: bool = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., ledgers: _Optional[_Iterable[str]] = ..., refusal: _Optional[_Union[SetRefusal, _Mapping]] = ...) -> None: ...

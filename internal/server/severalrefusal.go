@@ -1,4 +1,4 @@
-package sets
+package server
 
 import (
 	"google.golang.org/protobuf/proto"
@@ -9,26 +9,23 @@ import (
 )
 
 const (
-	// DetailBytes bounds the detail of an error, which travels in the headers: many clients have room for
+	// setDetailBytes bounds the detail of an error, which travels in the headers: many clients have room for
 	// 8 KiB of them, with the message.
-	DetailBytes = 3 << 10
-	// MessageBytes bounds the message beside it.
-	MessageBytes = 1 << 10
-	// answerBytes bounds the answer to check_only.
-	answerBytes = 3 << 20
-	// detailReason is how much of the text about one ledger a detail has at least.
-	detailReason = 160
+	setDetailBytes = 3 << 10
+	// setMessageBytes bounds the message beside it.
+	setMessageBytes = 1 << 10
+	// setAnswerBytes bounds the answer to check_only.
+	setAnswerBytes = 3 << 20
+	// setDetailReason is how much of the text about one ledger a detail has at least.
+	setDetailReason = 160
 )
 
-// About says which code a ledger's error has, and what its budgets lack; nil if it is no refusal by them.
-type About func(error) (code uint32, lacks *pb.BudgetExceeded)
-
-// FromError makes the API's view of a refusal: all ledgers that have refused it, or in an error's detail
+// fromSetRefusal makes the API's view of a refusal: all ledgers that have refused it, or in an error's detail
 // as many as there is room for.
-func FromError(e *ledger.SetRefusal, detail bool, about About) *pb.SetRefusal {
-	out, room := &pb.SetRefusal{Ledgers: uint32(len(e.Set))}, answerBytes
+func fromSetRefusal(e *ledger.SetRefusal, detail bool) *pb.SetRefusal {
+	out, room := &pb.SetRefusal{Ledgers: uint32(len(e.Set))}, setAnswerBytes
 	if detail {
-		room = DetailBytes
+		room = setDetailBytes
 	}
 	for _, p := range e.Fits {
 		fits := wire.FromPart(p)
@@ -37,9 +34,9 @@ func FromError(e *ledger.SetRefusal, detail bool, about About) *pb.SetRefusal {
 		}
 		out.Fits = append(out.Fits, fits)
 	}
-	reason := max(detailReason, room/2/max(len(e.Refused), 1))
+	reason := max(setDetailReason, room/2/max(len(e.Refused), 1))
 	for i, m := range e.Refused {
-		code, exceeded := about(m.Err)
+		code, exceeded := aboutMember(m.Err)
 		said := &pb.SetRefusal_Member{Ledger: m.Ledger, Code: int32(code), BudgetExceeded: exceeded}
 		switch {
 		case !detail:
