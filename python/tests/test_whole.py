@@ -25,7 +25,6 @@ import privacy_accountant as pa
 from privacy_accountant import AccountantError, AsyncClient, Client, gaussian
 from privacy_accountant import proto as pb
 from privacy_accountant._caller import Caller
-from privacy_accountant._core import lane_of
 from privacy_accountant._whole import whole
 
 NOISE = gaussian(noise_multiplier=20.0)
@@ -91,7 +90,7 @@ class Sent(Exception):
 
 def carried(plan: Any) -> Sent:
     request = plan.request
-    lane = lane_of(request)
+    lane = request.lane
     if hasattr(lane, "writer"):
         lane.writer = ""  # a check has one of its own
     return Sent(plan.method, request.SerializeToString(deterministic=True))
