@@ -56,7 +56,7 @@ func checkExample(t *testing.T, of *cobra.Command, line string, own bool) {
 		t.Errorf("%s: example %q does not call accountctl", of.CommandPath(), line)
 		return
 	}
-	c, rest, err := testRoot().Find(words[1:])
+	c, rest, err := of.Root().Find(words[1:])
 	if err != nil {
 		t.Errorf("%s: example %q: %v", of.CommandPath(), line, err)
 		return
