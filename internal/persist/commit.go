@@ -131,8 +131,7 @@ func (s *Store) finish(w *writing) error {
 	return nil
 }
 
-// change makes a commit that belongs to no ledger, unless it changes nothing. The committer may continue at the same
-// time.
+// change makes a commit that belongs to no ledger. The committer may continue at the same time.
 func (s *Store) change(f func(*writing) error) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -150,10 +149,6 @@ func (s *Store) changeInTurn(f func(*writing) error) error {
 		s.rollback(tx)
 		s.damagedPage(err)
 		return err
-	}
-	if w.puts == 0 {
-		s.rollback(tx)
-		return nil
 	}
 	return s.finish(w)
 }

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -27,9 +28,14 @@ func (s *Store) deal(least int64) (more bool, err error) {
 	step := s.upkeep.step.Load()
 	dealt := int64(0)
 	err = s.change(func(w *writing) (err error) {
-		dealt, err = w.deal(min(excess, step))
+		if dealt, err = w.deal(min(excess, step)); err == nil && dealt == 0 {
+			err = errNoneToDeal
+		}
 		return err
 	})
+	if errors.Is(err, errNoneToDeal) {
+		return false, nil
+	}
 	if err != nil { // such as a full disk: the next commit asks again, for less, which may have room and makes some
 		s.damage(err)
 		s.upkeep.step.Store(max(step/2, tailBytes))
@@ -37,8 +43,11 @@ func (s *Store) deal(least int64) (more bool, err error) {
 	}
 	s.upkeep.step.Store(min(2*step, dealBytes))
 	s.upkeep.tail.Add(-dealt)
-	return dealt > 0 && dealt < excess, nil
+	return dealt < excess, nil
 }
+
+// errNoneToDeal abandons a commit that would change nothing.
+var errNoneToDeal = errors.New("the tail has its newest row only")
 
 // deal stages rows of packs in the place of the tail's oldest rows, which have about so many bytes.
 func (w *writing) deal(most int64) (dealt int64, err error) {

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
 // A step that fails, as on a full disk, is not tried again at each commit: the commits wait for it.
@@ -80,12 +82,12 @@ func TestDealAll(t *testing.T) {
 	if err != nil || len(list) != 100 {
 		t.Errorf("%d entries, %v; want 100", len(list), err)
 	}
-	rows := 0
+	left := 0
 	if err := s.db.View(func(tx *bolt.Tx) error {
-		rows = tx.Bucket([]byte("tail")).Stats().KeyN
+		left = tx.Bucket([]byte("tail")).Stats().KeyN
 		return nil
-	}); err != nil || rows != 1 {
-		t.Errorf("%d rows in the tail, %v; want the newest alone", rows, err)
+	}); err != nil || left != 1 {
+		t.Errorf("%d rows in the tail, %v; want the newest alone", left, err)
 	}
 }
 
@@ -118,5 +120,26 @@ func TestDealWithoutRoom(t *testing.T) {
 	dealAll(t, s)
 	if step := s.upkeep.step.Load(); step != dealBytes {
 		t.Errorf("a step of %d bytes with room again; want %d", step, dealBytes)
+	}
+}
+
+// A store that was closed, after a commit or without one, is settled: both root pages name the same state.
+func TestCloseSettles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	for i := range 3 {
+		s := mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
+		if i < 2 {
+			mustCreate(t, s, string(rune('a'+i)))
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		settled := false
+		if err := rows.OpenToRead(path, time.Second, func(tx *bolt.Tx, _ io.ReaderAt) (err error) {
+			settled, err = (&rows.View{Tx: tx}).Settled()
+			return err
+		}); err != nil || !settled {
+			t.Errorf("closed for the %d. time: settled %v, %v", i+1, settled, err)
+		}
 	}
 }
