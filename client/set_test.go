@@ -202,7 +202,8 @@ func TestPendingReleaseOfSeveral(t *testing.T) {
 	}
 	for _, name := range []string{SetLane, "system:sets/b"} {
 		pending := c.Pending(name)
-		if len(pending) != 1 || pending[0].Reserved != "system:sets/a" || pending[0].Action.(*pb.Release).Reservation != 11 {
+		if len(pending) != 1 || pending[0].Reserved != "system:sets/a" ||
+			pending[0].Action.(*pb.Release).Reservation != 11 {
 			t.Errorf("pending of %q: %+v", name, pending)
 		}
 	}

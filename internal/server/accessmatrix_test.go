@@ -55,7 +55,8 @@ func documented(t *testing.T) map[string]documentedRule {
 		if strings.HasPrefix(cells[1], "-") || cells[1] == "method" {
 			continue
 		}
-		rule := documentedRule{may: map[string]bool{}, on: cells[8], held: cells[1] == "Commit" || cells[1] == "Release"}
+		rule := documentedRule{may: map[string]bool{}, on: cells[8],
+			held: cells[1] == "Commit" || cells[1] == "Release"}
 		for _, role := range access.Roles() {
 			rule.may[role.String()] = cells[2+int(role)] == "yes"
 		}

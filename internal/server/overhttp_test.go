@@ -28,7 +28,8 @@ func asJSON(s *servertest.Server, authority *servertest.Authority, certificate, 
 // changing says which methods change something, by what the documentation of each says; whoever adds one
 // has to say so here.
 var changing = map[string]bool{"CreateLedger": true, "CloseLedger": true, "Report": true, "ReportStream": true,
-	"Reserve": true, "Commit": true, "Release": true, "Expire": true, "Free": true, "Refund": true, "Raise": true, "Reconcile": true,
+	"Reserve": true, "Commit": true, "Release": true, "Expire": true, "Free": true, "Refund": true, "Raise": true,
+	"Reconcile": true,
 	"Acknowledge": true, "Propose": true, "Approve": true, "Withdraw": true, "CreateDataset": true,
 	"AmendDataset": true, "Backup": true}
 

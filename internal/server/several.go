@@ -18,7 +18,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire/sets"
 )
 
-// isSeveral reports whether a lane is about several ledgers: it names them, or the journal of what was reserved in them.
+// isSeveral reports whether a lane is about several ledgers: it names them, or the journal of what was reserved in
+// them.
 func isSeveral(in *pb.Lane) bool {
 	_, journal := ledger.JournalNumber(in.GetLedger())
 	return in.GetLedgers() != nil || journal

@@ -69,8 +69,8 @@ func ReadReport(b []byte) (r Report, ok bool) {
 	return r, len(lane) == 0
 }
 
-// NamesLedgers reports whether an encoded ReportRequest has a lane with several ledgers. It is false where the bytes are
-// no message.
+// NamesLedgers reports whether an encoded ReportRequest has a lane with several ledgers. It is false where the bytes
+// are no message.
 func NamesLedgers(b []byte) (found bool) {
 	EachField(b, func(number protowire.Number, kind protowire.Type, value []byte) {
 		if number != 1 || kind != protowire.BytesType { // ReportRequest.lane

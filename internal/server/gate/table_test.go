@@ -111,7 +111,10 @@ func drawnLane(t *rapid.T) (b []byte) {
 			b = protowire.AppendVarint(protowire.AppendTag(b, n, protowire.VarintType), value)
 		case 6:
 			set := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "b")
-			b = protowire.AppendBytes(protowire.AppendTag(b, n, protowire.BytesType), set[:len(set)*rapid.IntRange(0, 1).Draw(t, "named")])
+			if rapid.Bool().Draw(t, "unnamed") {
+				set = nil
+			}
+			b = protowire.AppendBytes(protowire.AppendTag(b, n, protowire.BytesType), set)
 		default:
 			text := rapid.StringN(0, 5, -1).Draw(t, "text")
 			b = protowire.AppendString(protowire.AppendTag(b, n, protowire.BytesType), text)
