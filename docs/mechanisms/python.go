@@ -207,7 +207,8 @@ func pythonField(f protoreflect.FieldDescriptor) string {
 		one = map[protoreflect.Name]string{"Workload": "Run", "Budget": "BudgetFields | pb.Budget",
 			"Timestamp": "datetime", "DatasetReference": "str | pb.DatasetReference",
 			"DatasetVersion": "Mapping[str, Any] | pb.DatasetVersion",
-			"DatasetCaps":    "Mapping[str, float] | pb.DatasetCaps"}[f.Message().Name()]
+			"DatasetCaps":    "Mapping[str, float] | pb.DatasetCaps",
+			"CanaryRun":      "Mapping[str, float] | pb.CanaryRun"}[f.Message().Name()]
 	}
 	if f.IsList() {
 		return "Sequence[" + one + "]"

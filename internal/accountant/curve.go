@@ -38,6 +38,8 @@ type CurveQuestion struct {
 	Priors    []float64 // of a Bayes risk; each in (0, 1); at most MaxCurvePoints
 	Baselines []float64 // of a reconstruction; each in [0, 1]; at most MaxCurvePoints
 
+	Canaries *CanaryRun // a run to compare with what is proven
+
 	MaxGap *float64    // of ln δ, as in Question
 	Stop   func() bool // as in Question
 }
@@ -66,6 +68,8 @@ type Curve struct {
 	// In the order in which priors and baselines were given.
 	BayesRisks      []BayesRisk
 	Reconstructions []Reconstruction
+
+	Canaries *CanaryFinding // where a run was given
 
 	Stopped bool // as in Answer
 }
@@ -195,6 +199,9 @@ func (q CurveQuestion) curve(ask func(Question) (Answer, error)) (Curve, error) 
 		}
 	}
 	out.Reconstructions = q.reconstructions(points)
+	if out.Canaries, err = q.canaries(ask, points); err != nil {
+		return Curve{}, err
+	}
 	alphas := make([]float64, len(out.TradeOff))
 	for i, p := range out.TradeOff {
 		alphas[i] = p.Alpha
@@ -307,6 +314,11 @@ func (q CurveQuestion) Check() error {
 	for i, a := range q.Orders {
 		if !(a > 1 && a <= mostOrder) {
 			return bad(fmt.Sprintf("orders[%d]", i), number(a), fmt.Sprintf("a number > 1, at most %g", mostOrder))
+		}
+	}
+	if q.Canaries != nil {
+		if err := q.Canaries.check(); err != nil {
+			return err
 		}
 	}
 	if q.Xi != nil && !isFinite(*q.Xi) {

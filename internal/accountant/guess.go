@@ -47,12 +47,12 @@ func (q CurveQuestion) reconstructions(points []CurvePoint) (all []Reconstructio
 	return all
 }
 
-// guessed are more ε that the curve needs for priors, and for baselines where few ε are asked about.
+// guessed are more ε that the curve needs for priors, and for baselines and canaries where few ε are asked about.
 func (q CurveQuestion) guessed(ask func(Question) (Answer, error)) (more []float64, err error) {
 	for _, prior := range q.Priors {
 		more = append(more, priorEpsilon(prior))
 	}
-	if len(q.Baselines) == 0 || len(q.Epsilons) == 0 {
+	if len(q.Baselines) == 0 && q.Canaries == nil || len(q.Epsilons) == 0 {
 		return more, nil
 	}
 	top, err := CurveQuestion{MaxGap: q.MaxGap, Stop: q.Stop}.top(ask)

@@ -89,8 +89,10 @@ def test_other_targets_and_guarantees_are_the_daemons(client: Client) -> None:
     guesses = pa.curve(step, priors=[0.5], baselines=[0.5])
     assert guesses.bayes_risk == pytest.approx({0.5: 0.15426876936299344 * 2}, rel=1e-9)
     assert guesses.reconstruction == pytest.approx({0.5: 0.8413447460685429}, rel=1e-4)
+    seen = pa.curve(step, epsilons=[1], canaries={"inserted": 1000, "guesses": 100, "correct": 95, "delta": 1e-5}).canaries
+    assert seen is not None and 2 < seen.epsilon_observed < seen.epsilon < 4.3772 and not seen.contradicts
     plain = pa.curve(step, epsilons=[1])
-    assert plain.mu is None and plain.rho is None and plain.renyi == {}
+    assert plain.mu is None and plain.rho is None and plain.renyi == {} and plain.canaries is None
     # μ = 2/σ; an advantage of 2Φ(μ/2) − 1; a type II error of Φ(Φ⁻¹(1 − α) − μ)
     for target, sigma in (({"target_mu": 0.5}, 4), ({"target_advantage": 0.2}, 1 / 0.2533471031357997),
                           ({"target_alpha": 0.01, "target_beta": 0.9}, 2 / (2.3263478740408408 - 1.2815515655446004))):

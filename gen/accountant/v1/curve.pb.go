@@ -65,7 +65,10 @@ type QueryPrivacyCurveRequest struct {
 	Priors []float64 `protobuf:"fixed64,12,rep,packed,name=priors,proto3" json:"priors,omitempty"`
 	// The chances, without any output, of guessing a record well enough, by the best guess: that
 	// of a reconstruction from the outputs is wanted, too; at most 1,000. Range of each: [0, 1].
-	Baselines     []float64 `protobuf:"fixed64,13,rep,packed,name=baselines,proto3" json:"baselines,omitempty"`
+	Baselines []float64 `protobuf:"fixed64,13,rep,packed,name=baselines,proto3" json:"baselines,omitempty"`
+	// How well somebody guessed from the outputs which of the canaries were in the data: what
+	// that says of what was reported is wanted, too.
+	Canaries      *CanaryRun `protobuf:"bytes,14,opt,name=canaries,proto3" json:"canaries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -202,6 +205,13 @@ func (x *QueryPrivacyCurveRequest) GetBaselines() []float64 {
 	return nil
 }
 
+func (x *QueryPrivacyCurveRequest) GetCanaries() *CanaryRun {
+	if x != nil {
+		return x.Canaries
+	}
+	return nil
+}
+
 type isQueryPrivacyCurveRequest_Subject interface {
 	isQueryPrivacyCurveRequest_Subject()
 }
@@ -219,6 +229,192 @@ type QueryPrivacyCurveRequest_Workload struct {
 func (*QueryPrivacyCurveRequest_Ledger) isQueryPrivacyCurveRequest_Subject() {}
 
 func (*QueryPrivacyCurveRequest_Workload) isQueryPrivacyCurveRequest_Subject() {}
+
+// CanaryRun is what came of canaries: records that were inserted to see what the outputs say
+// of them. For each a fair coin of its own decided whether it was in the data (under
+// REPLACE_ONE: which of two records was; under ZERO_OUT: whether it was zeroed). How many are
+// guessed at is decided before anything is seen.
+type CanaryRun struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many coins were tossed. Range: 1 to 100,000.
+	Inserted uint32 `protobuf:"varint,1,opt,name=inserted,proto3" json:"inserted,omitempty"`
+	// Of how many canaries somebody said what their coin showed. Range: 1 to inserted.
+	Guesses uint32 `protobuf:"varint,2,opt,name=guesses,proto3" json:"guesses,omitempty"`
+	// How many of the guesses were right. Range: 0 to guesses.
+	Correct uint32 `protobuf:"varint,3,opt,name=correct,proto3" json:"correct,omitempty"`
+	// The δ at which ε is told. Range: ≥ 0 and < 1.
+	Delta float64 `protobuf:"fixed64,4,opt,name=delta,proto3" json:"delta,omitempty"`
+	// The confidence of what is observed; 0.95 if absent. Range: > 0 and < 1.
+	Confidence    *float64 `protobuf:"fixed64,5,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CanaryRun) Reset() {
+	*x = CanaryRun{}
+	mi := &file_accountant_v1_curve_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CanaryRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CanaryRun) ProtoMessage() {}
+
+func (x *CanaryRun) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_curve_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CanaryRun.ProtoReflect.Descriptor instead.
+func (*CanaryRun) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CanaryRun) GetInserted() uint32 {
+	if x != nil {
+		return x.Inserted
+	}
+	return 0
+}
+
+func (x *CanaryRun) GetGuesses() uint32 {
+	if x != nil {
+		return x.Guesses
+	}
+	return 0
+}
+
+func (x *CanaryRun) GetCorrect() uint32 {
+	if x != nil {
+		return x.Correct
+	}
+	return 0
+}
+
+func (x *CanaryRun) GetDelta() float64 {
+	if x != nil {
+		return x.Delta
+	}
+	return 0
+}
+
+func (x *CanaryRun) GetConfidence() float64 {
+	if x != nil && x.Confidence != nil {
+		return *x.Confidence
+	}
+	return 0
+}
+
+// CanaryFinding compares what canaries showed with what is proven of what was reported.
+type CanaryFinding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// No ε below this holds, with the confidence: what was observed; rounded down.
+	EpsilonObserved float64 `protobuf:"fixed64,1,opt,name=epsilon_observed,json=epsilonObserved,proto3" json:"epsilon_observed,omitempty"`
+	// The proven upper bound on ε at the δ; may be infinite. If what was reported is what
+	// happened, it is at least epsilon_observed, but for the chance that the confidence leaves.
+	Epsilon float64 `protobuf:"fixed64,2,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
+	// No accountant can prove less than this ε; absent where no such bound is known.
+	EpsilonLower *float64 `protobuf:"fixed64,3,opt,name=epsilon_lower,json=epsilonLower,proto3,oneof" json:"epsilon_lower,omitempty"`
+	// So many right guesses have at most this chance, if all that is proven holds; rounded up.
+	PValue float64 `protobuf:"fixed64,4,opt,name=p_value,json=pValue,proto3" json:"p_value,omitempty"`
+	// Whether p_value is below 0.001: the run was not what was reported.
+	Contradicts bool `protobuf:"varint,5,opt,name=contradicts,proto3" json:"contradicts,omitempty"`
+	// No μ of Gaussian differential privacy below this holds, with the confidence.
+	MuObserved float64 `protobuf:"fixed64,6,opt,name=mu_observed,json=muObserved,proto3" json:"mu_observed,omitempty"`
+	// The confidence of epsilon_observed and mu_observed.
+	Confidence    float64 `protobuf:"fixed64,7,opt,name=confidence,proto3" json:"confidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CanaryFinding) Reset() {
+	*x = CanaryFinding{}
+	mi := &file_accountant_v1_curve_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CanaryFinding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CanaryFinding) ProtoMessage() {}
+
+func (x *CanaryFinding) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_curve_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CanaryFinding.ProtoReflect.Descriptor instead.
+func (*CanaryFinding) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CanaryFinding) GetEpsilonObserved() float64 {
+	if x != nil {
+		return x.EpsilonObserved
+	}
+	return 0
+}
+
+func (x *CanaryFinding) GetEpsilon() float64 {
+	if x != nil {
+		return x.Epsilon
+	}
+	return 0
+}
+
+func (x *CanaryFinding) GetEpsilonLower() float64 {
+	if x != nil && x.EpsilonLower != nil {
+		return *x.EpsilonLower
+	}
+	return 0
+}
+
+func (x *CanaryFinding) GetPValue() float64 {
+	if x != nil {
+		return x.PValue
+	}
+	return 0
+}
+
+func (x *CanaryFinding) GetContradicts() bool {
+	if x != nil {
+		return x.Contradicts
+	}
+	return false
+}
+
+func (x *CanaryFinding) GetMuObserved() float64 {
+	if x != nil {
+		return x.MuObserved
+	}
+	return 0
+}
+
+func (x *CanaryFinding) GetConfidence() float64 {
+	if x != nil {
+		return x.Confidence
+	}
+	return 0
+}
 
 // QueryPrivacyCurveResponse is the answer. Every number of the attacker's power
 // is rounded up, every error that the attacker must make rounded down; bounds
@@ -262,13 +458,15 @@ type QueryPrivacyCurveResponse struct {
 	BayesRisks []*BayesRisk `protobuf:"bytes,14,rep,name=bayes_risks,json=bayesRisks,proto3" json:"bayes_risks,omitempty"`
 	// The chance of a reconstruction at each baseline, in the order in which they were given.
 	Reconstructions []*Reconstruction `protobuf:"bytes,15,rep,name=reconstructions,proto3" json:"reconstructions,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// What the canaries say, where a run of them was given.
+	Canaries      *CanaryFinding `protobuf:"bytes,16,opt,name=canaries,proto3" json:"canaries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QueryPrivacyCurveResponse) Reset() {
 	*x = QueryPrivacyCurveResponse{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[1]
+	mi := &file_accountant_v1_curve_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -280,7 +478,7 @@ func (x *QueryPrivacyCurveResponse) String() string {
 func (*QueryPrivacyCurveResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyCurveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[1]
+	mi := &file_accountant_v1_curve_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -293,7 +491,7 @@ func (x *QueryPrivacyCurveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyCurveResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyCurveResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{1}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *QueryPrivacyCurveResponse) GetPoints() []*CurvePoint {
@@ -401,6 +599,13 @@ func (x *QueryPrivacyCurveResponse) GetReconstructions() []*Reconstruction {
 	return nil
 }
 
+func (x *QueryPrivacyCurveResponse) GetCanaries() *CanaryFinding {
+	if x != nil {
+		return x.Canaries
+	}
+	return nil
+}
+
 // BayesRisk is the least probability with which an attacker errs who guesses which of two
 // neighbouring datasets was used, from the outputs and from what was known before.
 type BayesRisk struct {
@@ -418,7 +623,7 @@ type BayesRisk struct {
 
 func (x *BayesRisk) Reset() {
 	*x = BayesRisk{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[2]
+	mi := &file_accountant_v1_curve_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -430,7 +635,7 @@ func (x *BayesRisk) String() string {
 func (*BayesRisk) ProtoMessage() {}
 
 func (x *BayesRisk) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[2]
+	mi := &file_accountant_v1_curve_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -443,7 +648,7 @@ func (x *BayesRisk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BayesRisk.ProtoReflect.Descriptor instead.
 func (*BayesRisk) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{2}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *BayesRisk) GetPrior() float64 {
@@ -483,7 +688,7 @@ type Reconstruction struct {
 
 func (x *Reconstruction) Reset() {
 	*x = Reconstruction{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[3]
+	mi := &file_accountant_v1_curve_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -495,7 +700,7 @@ func (x *Reconstruction) String() string {
 func (*Reconstruction) ProtoMessage() {}
 
 func (x *Reconstruction) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[3]
+	mi := &file_accountant_v1_curve_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -508,7 +713,7 @@ func (x *Reconstruction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reconstruction.ProtoReflect.Descriptor instead.
 func (*Reconstruction) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{3}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Reconstruction) GetBaseline() float64 {
@@ -548,7 +753,7 @@ type GaussianDpBound struct {
 
 func (x *GaussianDpBound) Reset() {
 	*x = GaussianDpBound{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[4]
+	mi := &file_accountant_v1_curve_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -560,7 +765,7 @@ func (x *GaussianDpBound) String() string {
 func (*GaussianDpBound) ProtoMessage() {}
 
 func (x *GaussianDpBound) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[4]
+	mi := &file_accountant_v1_curve_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -573,7 +778,7 @@ func (x *GaussianDpBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GaussianDpBound.ProtoReflect.Descriptor instead.
 func (*GaussianDpBound) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{4}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GaussianDpBound) GetMu() float64 {
@@ -613,7 +818,7 @@ type RenyiDivergence struct {
 
 func (x *RenyiDivergence) Reset() {
 	*x = RenyiDivergence{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[5]
+	mi := &file_accountant_v1_curve_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +830,7 @@ func (x *RenyiDivergence) String() string {
 func (*RenyiDivergence) ProtoMessage() {}
 
 func (x *RenyiDivergence) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[5]
+	mi := &file_accountant_v1_curve_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -638,7 +843,7 @@ func (x *RenyiDivergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenyiDivergence.ProtoReflect.Descriptor instead.
 func (*RenyiDivergence) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{5}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RenyiDivergence) GetOrder() float64 {
@@ -678,7 +883,7 @@ type ConcentratedBound struct {
 
 func (x *ConcentratedBound) Reset() {
 	*x = ConcentratedBound{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[6]
+	mi := &file_accountant_v1_curve_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +895,7 @@ func (x *ConcentratedBound) String() string {
 func (*ConcentratedBound) ProtoMessage() {}
 
 func (x *ConcentratedBound) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[6]
+	mi := &file_accountant_v1_curve_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +908,7 @@ func (x *ConcentratedBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConcentratedBound.ProtoReflect.Descriptor instead.
 func (*ConcentratedBound) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{6}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConcentratedBound) GetXi() float64 {
@@ -749,7 +954,7 @@ type CurvePoint struct {
 
 func (x *CurvePoint) Reset() {
 	*x = CurvePoint{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[7]
+	mi := &file_accountant_v1_curve_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -761,7 +966,7 @@ func (x *CurvePoint) String() string {
 func (*CurvePoint) ProtoMessage() {}
 
 func (x *CurvePoint) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[7]
+	mi := &file_accountant_v1_curve_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -774,7 +979,7 @@ func (x *CurvePoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CurvePoint.ProtoReflect.Descriptor instead.
 func (*CurvePoint) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{7}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CurvePoint) GetEpsilon() float64 {
@@ -835,7 +1040,7 @@ type TradeOffPoint struct {
 
 func (x *TradeOffPoint) Reset() {
 	*x = TradeOffPoint{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[8]
+	mi := &file_accountant_v1_curve_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -847,7 +1052,7 @@ func (x *TradeOffPoint) String() string {
 func (*TradeOffPoint) ProtoMessage() {}
 
 func (x *TradeOffPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[8]
+	mi := &file_accountant_v1_curve_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -860,7 +1065,7 @@ func (x *TradeOffPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TradeOffPoint.ProtoReflect.Descriptor instead.
 func (*TradeOffPoint) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{8}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TradeOffPoint) GetAlpha() float64 {
@@ -888,7 +1093,7 @@ var File_accountant_v1_curve_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_curve_proto_rawDesc = "" +
 	"\n" +
-	"\x19accountant/v1/curve.proto\x12\raccountant.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"\xe3\x03\n" +
+	"\x19accountant/v1/curve.proto\x12\raccountant.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"\x99\x04\n" +
 	"\x18QueryPrivacyCurveRequest\x12\x18\n" +
 	"\x06ledger\x18\x01 \x01(\tH\x00R\x06ledger\x125\n" +
 	"\bworkload\x18\x02 \x01(\v2\x17.accountant.v1.WorkloadH\x00R\bworkload\x12\x1a\n" +
@@ -906,13 +1111,35 @@ const file_accountant_v1_curve_proto_rawDesc = "" +
 	" \x03(\x01R\x06orders\x12\x13\n" +
 	"\x02xi\x18\v \x01(\x01H\x04R\x02xi\x88\x01\x01\x12\x16\n" +
 	"\x06priors\x18\f \x03(\x01R\x06priors\x12\x1c\n" +
-	"\tbaselines\x18\r \x03(\x01R\tbaselinesB\t\n" +
+	"\tbaselines\x18\r \x03(\x01R\tbaselines\x124\n" +
+	"\bcanaries\x18\x0e \x01(\v2\x18.accountant.v1.CanaryRunR\bcanariesB\t\n" +
 	"\asubjectB\x0e\n" +
 	"\f_epsilon_minB\x0e\n" +
 	"\f_epsilon_maxB\n" +
 	"\n" +
 	"\b_max_gapB\x05\n" +
-	"\x03_xi\"\xfb\x06\n" +
+	"\x03_xi\"\xa5\x01\n" +
+	"\tCanaryRun\x12\x1a\n" +
+	"\binserted\x18\x01 \x01(\rR\binserted\x12\x18\n" +
+	"\aguesses\x18\x02 \x01(\rR\aguesses\x12\x18\n" +
+	"\acorrect\x18\x03 \x01(\rR\acorrect\x12\x14\n" +
+	"\x05delta\x18\x04 \x01(\x01R\x05delta\x12#\n" +
+	"\n" +
+	"confidence\x18\x05 \x01(\x01H\x00R\n" +
+	"confidence\x88\x01\x01B\r\n" +
+	"\v_confidence\"\x8c\x02\n" +
+	"\rCanaryFinding\x12)\n" +
+	"\x10epsilon_observed\x18\x01 \x01(\x01R\x0fepsilonObserved\x12\x18\n" +
+	"\aepsilon\x18\x02 \x01(\x01R\aepsilon\x12(\n" +
+	"\repsilon_lower\x18\x03 \x01(\x01H\x00R\fepsilonLower\x88\x01\x01\x12\x17\n" +
+	"\ap_value\x18\x04 \x01(\x01R\x06pValue\x12 \n" +
+	"\vcontradicts\x18\x05 \x01(\bR\vcontradicts\x12\x1f\n" +
+	"\vmu_observed\x18\x06 \x01(\x01R\n" +
+	"muObserved\x12\x1e\n" +
+	"\n" +
+	"confidence\x18\a \x01(\x01R\n" +
+	"confidenceB\x10\n" +
+	"\x0e_epsilon_lower\"\xb5\a\n" +
 	"\x19QueryPrivacyCurveResponse\x121\n" +
 	"\x06points\x18\x01 \x03(\v2\x19.accountant.v1.CurvePointR\x06points\x129\n" +
 	"\ttrade_off\x18\x02 \x03(\v2\x1c.accountant.v1.TradeOffPointR\btradeOff\x12!\n" +
@@ -931,7 +1158,8 @@ const file_accountant_v1_curve_proto_rawDesc = "" +
 	"\fconcentrated\x18\r \x01(\v2 .accountant.v1.ConcentratedBoundR\fconcentrated\x129\n" +
 	"\vbayes_risks\x18\x0e \x03(\v2\x18.accountant.v1.BayesRiskR\n" +
 	"bayesRisks\x12G\n" +
-	"\x0freconstructions\x18\x0f \x03(\v2\x1d.accountant.v1.ReconstructionR\x0freconstructionsB\f\n" +
+	"\x0freconstructions\x18\x0f \x03(\v2\x1d.accountant.v1.ReconstructionR\x0freconstructions\x128\n" +
+	"\bcanaries\x18\x10 \x01(\v2\x1c.accountant.v1.CanaryFindingR\bcanariesB\f\n" +
 	"\n" +
 	"_advantageB\x12\n" +
 	"\x10_advantage_lowerB\x13\n" +
@@ -997,35 +1225,39 @@ func file_accountant_v1_curve_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_curve_proto_rawDescData
 }
 
-var file_accountant_v1_curve_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_accountant_v1_curve_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_accountant_v1_curve_proto_goTypes = []any{
 	(*QueryPrivacyCurveRequest)(nil),  // 0: accountant.v1.QueryPrivacyCurveRequest
-	(*QueryPrivacyCurveResponse)(nil), // 1: accountant.v1.QueryPrivacyCurveResponse
-	(*BayesRisk)(nil),                 // 2: accountant.v1.BayesRisk
-	(*Reconstruction)(nil),            // 3: accountant.v1.Reconstruction
-	(*GaussianDpBound)(nil),           // 4: accountant.v1.GaussianDpBound
-	(*RenyiDivergence)(nil),           // 5: accountant.v1.RenyiDivergence
-	(*ConcentratedBound)(nil),         // 6: accountant.v1.ConcentratedBound
-	(*CurvePoint)(nil),                // 7: accountant.v1.CurvePoint
-	(*TradeOffPoint)(nil),             // 8: accountant.v1.TradeOffPoint
-	(*Workload)(nil),                  // 9: accountant.v1.Workload
-	(*Assumption)(nil),                // 10: accountant.v1.Assumption
+	(*CanaryRun)(nil),                 // 1: accountant.v1.CanaryRun
+	(*CanaryFinding)(nil),             // 2: accountant.v1.CanaryFinding
+	(*QueryPrivacyCurveResponse)(nil), // 3: accountant.v1.QueryPrivacyCurveResponse
+	(*BayesRisk)(nil),                 // 4: accountant.v1.BayesRisk
+	(*Reconstruction)(nil),            // 5: accountant.v1.Reconstruction
+	(*GaussianDpBound)(nil),           // 6: accountant.v1.GaussianDpBound
+	(*RenyiDivergence)(nil),           // 7: accountant.v1.RenyiDivergence
+	(*ConcentratedBound)(nil),         // 8: accountant.v1.ConcentratedBound
+	(*CurvePoint)(nil),                // 9: accountant.v1.CurvePoint
+	(*TradeOffPoint)(nil),             // 10: accountant.v1.TradeOffPoint
+	(*Workload)(nil),                  // 11: accountant.v1.Workload
+	(*Assumption)(nil),                // 12: accountant.v1.Assumption
 }
 var file_accountant_v1_curve_proto_depIdxs = []int32{
-	9,  // 0: accountant.v1.QueryPrivacyCurveRequest.workload:type_name -> accountant.v1.Workload
-	7,  // 1: accountant.v1.QueryPrivacyCurveResponse.points:type_name -> accountant.v1.CurvePoint
-	8,  // 2: accountant.v1.QueryPrivacyCurveResponse.trade_off:type_name -> accountant.v1.TradeOffPoint
-	10, // 3: accountant.v1.QueryPrivacyCurveResponse.assumptions:type_name -> accountant.v1.Assumption
-	4,  // 4: accountant.v1.QueryPrivacyCurveResponse.gaussian_dp:type_name -> accountant.v1.GaussianDpBound
-	5,  // 5: accountant.v1.QueryPrivacyCurveResponse.renyi:type_name -> accountant.v1.RenyiDivergence
-	6,  // 6: accountant.v1.QueryPrivacyCurveResponse.concentrated:type_name -> accountant.v1.ConcentratedBound
-	2,  // 7: accountant.v1.QueryPrivacyCurveResponse.bayes_risks:type_name -> accountant.v1.BayesRisk
-	3,  // 8: accountant.v1.QueryPrivacyCurveResponse.reconstructions:type_name -> accountant.v1.Reconstruction
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	11, // 0: accountant.v1.QueryPrivacyCurveRequest.workload:type_name -> accountant.v1.Workload
+	1,  // 1: accountant.v1.QueryPrivacyCurveRequest.canaries:type_name -> accountant.v1.CanaryRun
+	9,  // 2: accountant.v1.QueryPrivacyCurveResponse.points:type_name -> accountant.v1.CurvePoint
+	10, // 3: accountant.v1.QueryPrivacyCurveResponse.trade_off:type_name -> accountant.v1.TradeOffPoint
+	12, // 4: accountant.v1.QueryPrivacyCurveResponse.assumptions:type_name -> accountant.v1.Assumption
+	6,  // 5: accountant.v1.QueryPrivacyCurveResponse.gaussian_dp:type_name -> accountant.v1.GaussianDpBound
+	7,  // 6: accountant.v1.QueryPrivacyCurveResponse.renyi:type_name -> accountant.v1.RenyiDivergence
+	8,  // 7: accountant.v1.QueryPrivacyCurveResponse.concentrated:type_name -> accountant.v1.ConcentratedBound
+	4,  // 8: accountant.v1.QueryPrivacyCurveResponse.bayes_risks:type_name -> accountant.v1.BayesRisk
+	5,  // 9: accountant.v1.QueryPrivacyCurveResponse.reconstructions:type_name -> accountant.v1.Reconstruction
+	2,  // 10: accountant.v1.QueryPrivacyCurveResponse.canaries:type_name -> accountant.v1.CanaryFinding
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_curve_proto_init() }
@@ -1040,17 +1272,19 @@ func file_accountant_v1_curve_proto_init() {
 		(*QueryPrivacyCurveRequest_Workload)(nil),
 	}
 	file_accountant_v1_curve_proto_msgTypes[1].OneofWrappers = []any{}
-	file_accountant_v1_curve_proto_msgTypes[4].OneofWrappers = []any{}
-	file_accountant_v1_curve_proto_msgTypes[5].OneofWrappers = []any{}
+	file_accountant_v1_curve_proto_msgTypes[2].OneofWrappers = []any{}
+	file_accountant_v1_curve_proto_msgTypes[3].OneofWrappers = []any{}
 	file_accountant_v1_curve_proto_msgTypes[6].OneofWrappers = []any{}
 	file_accountant_v1_curve_proto_msgTypes[7].OneofWrappers = []any{}
+	file_accountant_v1_curve_proto_msgTypes[8].OneofWrappers = []any{}
+	file_accountant_v1_curve_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_curve_proto_rawDesc), len(file_accountant_v1_curve_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

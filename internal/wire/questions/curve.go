@@ -40,6 +40,10 @@ func ToCurveQuestion(r *pb.QueryPrivacyCurveRequest) (CurveQuery, error) {
 		Points: int(min(r.Points, math.MaxInt32)), Alphas: r.Alphas, MaxGap: r.MaxGap,
 		GaussianDP: r.GaussianDp, Orders: r.Orders, Xi: r.Xi, Priors: r.Priors, Baselines: r.Baselines,
 	}
+	if c := r.GetCanaries(); c != nil {
+		q.Question.Canaries = &accountant.CanaryRun{Inserted: int(c.GetInserted()), Guesses: int(c.GetGuesses()),
+			Correct: int(c.GetCorrect()), Delta: c.GetDelta(), Confidence: c.Confidence}
+	}
 	if err := q.Question.Check(); err != nil {
 		return CurveQuery{}, wire.FromDomain(err)
 	}
@@ -71,6 +75,10 @@ func FromCurve(c accountant.Curve, on Standing) *pb.QueryPrivacyCurveResponse {
 	for _, b := range c.Reconstructions {
 		r.Reconstructions = append(r.Reconstructions,
 			&pb.Reconstruction{Baseline: b.Baseline, Success: b.Success, SuccessLower: b.SuccessLower})
+	}
+	if f := c.Canaries; f != nil {
+		r.Canaries = &pb.CanaryFinding{EpsilonObserved: f.Observed, Epsilon: f.Epsilon, EpsilonLower: f.EpsilonLower,
+			PValue: f.PValue, Contradicts: f.Contradicts(), MuObserved: f.ObservedMu, Confidence: f.Confidence}
 	}
 	for i, p := range c.Points {
 		r.Points[i] = &pb.CurvePoint{

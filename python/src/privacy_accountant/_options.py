@@ -288,3 +288,7 @@ class CurveOptions(TypedDict, total=False):
     # The chances, without any output, of guessing a record well enough, by the best guess: that of a reconstruction
     # from the outputs is wanted, too; at most 1,000. Range of each: [0, 1].
     baselines: Sequence[float] | None
+
+    # How well somebody guessed from the outputs which of the canaries were in the data: what that says of what was
+    # reported is wanted, too.
+    canaries: Mapping[str, float] | pb.CanaryRun | None

@@ -91,6 +91,11 @@ class Curve:
         """How likely a record is guessed from the outputs, at each of the baselines; from above."""
         return {r.baseline: r.success for r in self.message.reconstructions}
 
+    @property
+    def canaries(self) -> pb.CanaryFinding | None:
+        """What a run of canaries says, where it was given: epsilon_observed, epsilon, p_value, contradicts."""
+        return self.message.canaries if self.message.HasField("canaries") else None
+
     def __repr__(self) -> str:
         ends = f", ε from {self.epsilon[0]:g} to {self.epsilon[-1]:g}" if len(self.epsilon) else ""
         return f"<curve: {len(self.epsilon)} points{ends}, guarantee: {self.guarantee}>"

@@ -7,6 +7,7 @@
 //   - curve and plot answer for a workload or for a ledger. curve asks (curve.go), plot
 //     draws what curve has asked (plot.go) or a ledger's spending over time, which it
 //     follows entry by entry (plot_budget.go).
+//   - canaries compares what a run showed with what is proven of it (canaries.go).
 //   - calibrate finds the noise, the count or the sampling probability for a target.
 //   - answer answers the questions of a program (answer.go).
 //   - import and export read and write what other accountants keep (interchange.go).
@@ -20,6 +21,6 @@ import (
 
 // Commands are this package's commands, in the order of the help.
 func Commands(p *cli.Program) []*cobra.Command {
-	return []*cobra.Command{compute(p), explain(p), curve(p), plot(p), calibrate(p), convert(p), importWorkload(p),
-		exportWorkload(p), listMechanisms(p), answer(p)}
+	return []*cobra.Command{compute(p), explain(p), curve(p), plot(p), canaries(p), calibrate(p), convert(p),
+		importWorkload(p), exportWorkload(p), listMechanisms(p), answer(p)}
 }

@@ -17,6 +17,38 @@ class BayesRisk(_message.Message):
     risk_upper: float
     def __init__(self, prior: _Optional[float] = ..., risk: _Optional[float] = ..., risk_upper: _Optional[float] = ...) -> None: ...
 
+class CanaryFinding(_message.Message):
+    __slots__ = ["confidence", "contradicts", "epsilon", "epsilon_lower", "epsilon_observed", "mu_observed", "p_value"]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    CONTRADICTS_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_LOWER_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_OBSERVED_FIELD_NUMBER: _ClassVar[int]
+    MU_OBSERVED_FIELD_NUMBER: _ClassVar[int]
+    P_VALUE_FIELD_NUMBER: _ClassVar[int]
+    confidence: float
+    contradicts: bool
+    epsilon: float
+    epsilon_lower: float
+    epsilon_observed: float
+    mu_observed: float
+    p_value: float
+    def __init__(self, epsilon_observed: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., p_value: _Optional[float] = ..., contradicts: bool = ..., mu_observed: _Optional[float] = ..., confidence: _Optional[float] = ...) -> None: ...
+
+class CanaryRun(_message.Message):
+    __slots__ = ["confidence", "correct", "delta", "guesses", "inserted"]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    CORRECT_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    GUESSES_FIELD_NUMBER: _ClassVar[int]
+    INSERTED_FIELD_NUMBER: _ClassVar[int]
+    confidence: float
+    correct: int
+    delta: float
+    guesses: int
+    inserted: int
+    def __init__(self, inserted: _Optional[int] = ..., guesses: _Optional[int] = ..., correct: _Optional[int] = ..., delta: _Optional[float] = ..., confidence: _Optional[float] = ...) -> None: ...
+
 class ConcentratedBound(_message.Message):
     __slots__ = ["rho", "rho_lower", "xi"]
     RHO_FIELD_NUMBER: _ClassVar[int]
@@ -54,9 +86,10 @@ class GaussianDpBound(_message.Message):
     def __init__(self, mu: _Optional[float] = ..., mu_lower: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class QueryPrivacyCurveRequest(_message.Message):
-    __slots__ = ["alphas", "baselines", "epsilon_max", "epsilon_min", "epsilons", "gaussian_dp", "ledger", "max_gap", "orders", "points", "priors", "workload", "xi"]
+    __slots__ = ["alphas", "baselines", "canaries", "epsilon_max", "epsilon_min", "epsilons", "gaussian_dp", "ledger", "max_gap", "orders", "points", "priors", "workload", "xi"]
     ALPHAS_FIELD_NUMBER: _ClassVar[int]
     BASELINES_FIELD_NUMBER: _ClassVar[int]
+    CANARIES_FIELD_NUMBER: _ClassVar[int]
     EPSILONS_FIELD_NUMBER: _ClassVar[int]
     EPSILON_MAX_FIELD_NUMBER: _ClassVar[int]
     EPSILON_MIN_FIELD_NUMBER: _ClassVar[int]
@@ -70,6 +103,7 @@ class QueryPrivacyCurveRequest(_message.Message):
     XI_FIELD_NUMBER: _ClassVar[int]
     alphas: _containers.RepeatedScalarFieldContainer[float]
     baselines: _containers.RepeatedScalarFieldContainer[float]
+    canaries: CanaryRun
     epsilon_max: float
     epsilon_min: float
     epsilons: _containers.RepeatedScalarFieldContainer[float]
@@ -81,14 +115,15 @@ class QueryPrivacyCurveRequest(_message.Message):
     priors: _containers.RepeatedScalarFieldContainer[float]
     workload: _mechanism_pb2.Workload
     xi: float
-    def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., epsilons: _Optional[_Iterable[float]] = ..., epsilon_min: _Optional[float] = ..., epsilon_max: _Optional[float] = ..., points: _Optional[int] = ..., alphas: _Optional[_Iterable[float]] = ..., max_gap: _Optional[float] = ..., gaussian_dp: bool = ..., orders: _Optional[_Iterable[float]] = ..., xi: _Optional[float] = ..., priors: _Optional[_Iterable[float]] = ..., baselines: _Optional[_Iterable[float]] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., epsilons: _Optional[_Iterable[float]] = ..., epsilon_min: _Optional[float] = ..., epsilon_max: _Optional[float] = ..., points: _Optional[int] = ..., alphas: _Optional[_Iterable[float]] = ..., max_gap: _Optional[float] = ..., gaussian_dp: bool = ..., orders: _Optional[_Iterable[float]] = ..., xi: _Optional[float] = ..., priors: _Optional[_Iterable[float]] = ..., baselines: _Optional[_Iterable[float]] = ..., canaries: _Optional[_Union[CanaryRun, _Mapping]] = ...) -> None: ...
 
 class QueryPrivacyCurveResponse(_message.Message):
-    __slots__ = ["advantage", "advantage_lower", "assumptions", "bayes_risks", "concentrated", "equal_error_rate", "equal_error_rate_upper", "gaussian_dp", "guarantee", "points", "position", "reconstructions", "renyi", "trade_off", "warnings"]
+    __slots__ = ["advantage", "advantage_lower", "assumptions", "bayes_risks", "canaries", "concentrated", "equal_error_rate", "equal_error_rate_upper", "gaussian_dp", "guarantee", "points", "position", "reconstructions", "renyi", "trade_off", "warnings"]
     ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
     ADVANTAGE_LOWER_FIELD_NUMBER: _ClassVar[int]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
     BAYES_RISKS_FIELD_NUMBER: _ClassVar[int]
+    CANARIES_FIELD_NUMBER: _ClassVar[int]
     CONCENTRATED_FIELD_NUMBER: _ClassVar[int]
     EQUAL_ERROR_RATE_FIELD_NUMBER: _ClassVar[int]
     EQUAL_ERROR_RATE_UPPER_FIELD_NUMBER: _ClassVar[int]
@@ -104,6 +139,7 @@ class QueryPrivacyCurveResponse(_message.Message):
     advantage_lower: float
     assumptions: _containers.RepeatedCompositeFieldContainer[_ledger_pb2.Assumption]
     bayes_risks: _containers.RepeatedCompositeFieldContainer[BayesRisk]
+    canaries: CanaryFinding
     concentrated: ConcentratedBound
     equal_error_rate: float
     equal_error_rate_upper: float
@@ -115,7 +151,7 @@ class QueryPrivacyCurveResponse(_message.Message):
     renyi: _containers.RepeatedCompositeFieldContainer[RenyiDivergence]
     trade_off: _containers.RepeatedCompositeFieldContainer[TradeOffPoint]
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, points: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[TradeOffPoint, _Mapping]]] = ..., advantage: _Optional[float] = ..., advantage_lower: _Optional[float] = ..., equal_error_rate: _Optional[float] = ..., equal_error_rate_upper: _Optional[float] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ..., gaussian_dp: _Optional[_Union[GaussianDpBound, _Mapping]] = ..., renyi: _Optional[_Iterable[_Union[RenyiDivergence, _Mapping]]] = ..., concentrated: _Optional[_Union[ConcentratedBound, _Mapping]] = ..., bayes_risks: _Optional[_Iterable[_Union[BayesRisk, _Mapping]]] = ..., reconstructions: _Optional[_Iterable[_Union[Reconstruction, _Mapping]]] = ...) -> None: ...
+    def __init__(self, points: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[TradeOffPoint, _Mapping]]] = ..., advantage: _Optional[float] = ..., advantage_lower: _Optional[float] = ..., equal_error_rate: _Optional[float] = ..., equal_error_rate_upper: _Optional[float] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ..., gaussian_dp: _Optional[_Union[GaussianDpBound, _Mapping]] = ..., renyi: _Optional[_Iterable[_Union[RenyiDivergence, _Mapping]]] = ..., concentrated: _Optional[_Union[ConcentratedBound, _Mapping]] = ..., bayes_risks: _Optional[_Iterable[_Union[BayesRisk, _Mapping]]] = ..., reconstructions: _Optional[_Iterable[_Union[Reconstruction, _Mapping]]] = ..., canaries: _Optional[_Union[CanaryFinding, _Mapping]] = ...) -> None: ...
 
 class Reconstruction(_message.Message):
     __slots__ = ["baseline", "success", "success_lower"]
