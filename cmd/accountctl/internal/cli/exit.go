@@ -165,6 +165,7 @@ var fieldFlags = sync.OnceValue(func() []fieldFlag {
 	return []fieldFlag{
 		{regexp.MustCompile(`^(spec\.)?name$`), "NAME"},
 		{regexp.MustCompile(`^key$`), "--request-id"},
+		{regexp.MustCompile(`^canaries\.(\w+)$`), "--$1"},
 		{regexp.MustCompile(`^server$`), "--server"},
 		{regexp.MustCompile(`^deltas\[\d+\]$`), "--delta"},
 		{regexp.MustCompile(`^spec\.budgets\[\d+\]\.(\w+)$`), "--budget, $1"},

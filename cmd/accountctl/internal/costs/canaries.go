@@ -25,7 +25,7 @@ import (
 func canaries(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "canaries (NAME | MECHANISM flags … | --file FILE) --delta D",
-		Short: "Compare what canaries showed in a training run with what is proven of it",
+		Short: "Compare what canaries show with what is proven of a run",
 		Long: `Compare how often somebody guessed right, from the outputs of one training run, which
 canaries the run had seen, with what is proven of the run: what was charged to a ledger,
 or mechanisms that the line or a file describes (then no daemon is asked).
