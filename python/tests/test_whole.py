@@ -90,7 +90,7 @@ class Sent(Exception):
 
 def carried(plan: Any) -> Sent:
     request = plan.request
-    lane = request.lane
+    lane = getattr(request, "lane", request)
     if hasattr(lane, "writer"):
         lane.writer = ""  # a check has one of its own
     return Sent(plan.method, request.SerializeToString(deterministic=True))
