@@ -9,7 +9,8 @@ import (
 )
 
 func reused(r ledger.Request) error {
-	if id, ok := strings.CutPrefix(r.Writer.Name, ledger.RequestPrefix); ok { // the key of one charge: it has no next number
+	// The key of one charge has no next number.
+	if id, ok := strings.CutPrefix(r.Writer.Name, ledger.RequestPrefix); ok {
 		return fmt.Errorf("%w: request ID: %s; allowed: the first content again, or a new request ID",
 			ledger.ErrReused, id)
 	}

@@ -210,8 +210,8 @@ func (s *Server) fill() error {
 }
 
 func (s *Server) init(more ...string) error {
-	return s.run("initdb", append([]string{"--pgdata", s.data(), "--username", User, "--no-locale", "--encoding", "UTF8",
-		"--no-sync", "--auth-local", "trust"}, more...)...)
+	return s.run("initdb", append([]string{"--pgdata", s.data(), "--username", User, "--no-locale",
+		"--encoding", "UTF8", "--no-sync", "--auth-local", "trust"}, more...)...)
 }
 
 func onOff(on bool) string {
