@@ -89,7 +89,8 @@ def test_other_targets_and_guarantees_are_the_daemons(client: Client) -> None:
     guesses = pa.curve(step, priors=[0.5], baselines=[0.5])
     assert guesses.bayes_risk == pytest.approx({0.5: 0.15426876936299344 * 2}, rel=1e-9)
     assert guesses.reconstruction == pytest.approx({0.5: 0.8413447460685429}, rel=1e-4)
-    seen = pa.curve(step, epsilons=[1], canaries={"inserted": 1000, "guesses": 100, "correct": 95, "delta": 1e-5}).canaries
+    run = {"inserted": 1000, "guesses": 100, "correct": 95, "delta": 1e-5}
+    seen = pa.curve(step, epsilons=[1], canaries=run).canaries
     assert seen is not None and 2 < seen.epsilon_observed < seen.epsilon < 4.3772 and not seen.contradicts
     plain = pa.curve(step, epsilons=[1])
     assert plain.mu is None and plain.rho is None and plain.renyi == {} and plain.canaries is None
