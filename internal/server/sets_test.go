@@ -179,6 +179,53 @@ func TestReserveSet(t *testing.T) {
 	}
 }
 
+// What is only checked of several ledgers writes nothing: not a reservation, nor what becomes of one.
+func TestCheckedReservationsOfSeveral(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	names := days(t, s, 3)
+	ctx := servertest.Context(t)
+	stand := func() *pb.ListLedgersResponse {
+		list, err := s.Client.ListLedgers(ctx, &pb.ListLedgersRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	checked := func(what string, lane *pb.Lane, call func() (*pb.WriteResponse, error)) {
+		t.Helper()
+		before := stand()
+		lane.CheckOnly = true
+		answer, err := call()
+		lane.CheckOnly = false
+		if err != nil || !answer.GetCheckOnly() || answer.GetReceipt() != nil || answer.GetRefusal() != nil ||
+			len(answer.GetLedgers()) != len(names) {
+			t.Errorf("%s: %v, %v", what, answer, err)
+		}
+		if after := stand(); !proto.Equal(before, after) {
+			t.Errorf("%s wrote: %v, and before %v", what, after, before)
+		}
+	}
+	reserve := &pb.ReserveRequest{Lane: &pb.Lane{Contribution: pb.SetPart_OVER_ALL,
+		Ledgers: &pb.LedgerSet{Ledgers: names}, Sequence: 1, Writer: "request/r"},
+		Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 600}}
+	checked("reserve", reserve.Lane, func() (*pb.WriteResponse, error) { return s.Client.Reserve(ctx, reserve) })
+	held, err := s.Client.Reserve(ctx, reserve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := held.GetReceipt()
+	commit := &pb.CommitRequest{Lane: &pb.Lane{Ledger: of.GetLedger(), Writer: "request/c", Sequence: 1},
+		Commit: &pb.Commit{Reservation: of.GetPosition(), Events: tenths(2)}}
+	checked("commit", commit.Lane, func() (*pb.WriteResponse, error) { return s.Client.Commit(ctx, commit) })
+	release := &pb.ReleaseRequest{Lane: &pb.Lane{Ledger: of.GetLedger(), Writer: "request/l", Sequence: 1},
+		Release: &pb.Release{Reservation: of.GetPosition(), Reason: "done"}}
+	checked("release", release.Lane, func() (*pb.WriteResponse, error) { return s.Client.Release(ctx, release) })
+	if _, err := s.Client.Commit(ctx, commit); err != nil { // nothing was released
+		t.Error(err)
+	}
+}
+
 // Bad requests name the field, and nobody writes into a journal or makes one.
 func TestBadSets(t *testing.T) {
 	t.Parallel()
