@@ -57,8 +57,8 @@ func TestIdleUpkeep(t *testing.T) {
 		}
 		time.Sleep(2*idleAfter + time.Second)
 		if steps.Load() == 0 || left.Load() != 0 {
-			t.Errorf("%d steps, which leave %d bytes, after %v without commits; want one that leaves none", steps.Load(),
-				left.Load(), idleAfter)
+			t.Errorf("%d steps, which leave %d bytes, after %v without commits; want one that leaves none",
+				steps.Load(), left.Load(), idleAfter)
 		}
 		u.end()
 	})
