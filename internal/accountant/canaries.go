@@ -1,7 +1,6 @@
 package accountant
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -89,14 +88,10 @@ func (r CanaryRun) found(points []CurvePoint, proven Answer) CanaryFinding {
 	if r.Confidence != nil {
 		f.Confidence = *r.Confidence
 	}
-	var all []tradeLine
-	for _, p := range points {
-		all = append(all, tradeLines(p.Epsilon, p.Delta)...)
-	}
-	f.PValue = r.chance(all)
+	f.PValue = r.chance(points)
 	doubt := num.Down(1 - f.Confidence)
-	f.Observed = rejected(50, func(epsilon float64) bool { return r.chance(tradeLines(epsilon, r.Delta)) <= doubt })
-	f.ObservedMu = rejected(30, func(mu float64) bool { return r.chance(gaussianLines(mu)) <= doubt })
+	f.Observed = rejected(50, func(epsilon float64) bool { return r.chance(singlePoint(epsilon, r.Delta)) <= doubt })
+	f.ObservedMu = rejected(30, func(mu float64) bool { return r.chance(gaussianPoints(mu)) <= doubt })
 	return f
 }
 
@@ -116,74 +111,66 @@ func rejected(most float64, ok func(x float64) bool) float64 {
 	return low
 }
 
-// tradeLine says of every event that its probabilities x and y under neighbouring datasets have x ≤ head + slope·y.
-type tradeLine struct{ head, slope float64 }
-
-// tradeLines are those of (ε, δ)-differential privacy for ε ≥ 0, of an event and of what is not in it.
-func tradeLines(epsilon, delta float64) []tradeLine {
-	back := num.ExpUp(-epsilon)
-	head := num.Up(1 - num.Down(num.ExpDown(-epsilon)*num.Down(1-delta)))
-	return []tradeLine{{delta, num.ExpUp(epsilon)}, {math.Max(0, head), back}}
+// singlePoint is the curve of (ε, δ)-differential privacy, as far as it is known.
+func singlePoint(epsilon, delta float64) []CurvePoint {
+	return []CurvePoint{{Epsilon: epsilon, Delta: delta, LogDelta: num.LogUp(delta)}}
 }
 
-// gaussianLines are some lines of μ-Gaussian differential privacy; any number of them holds.
-func gaussianLines(mu float64) (all []tradeLine) {
+// gaussianPoints are some points of the curve of μ-Gaussian differential privacy; any number of them holds.
+func gaussianPoints(mu float64) (all []CurvePoint) {
 	if mu == 0 {
-		return tradeLines(0, 0)
+		return singlePoint(0, 0)
 	}
 	const n = 40
 	for i := range n {
 		epsilon := (mu*mu/2 + 6*mu) * float64(i) / n
 		b, _ := loss.GaussianLogDelta(mu, epsilon)
-		all = append(all, tradeLines(epsilon, num.ExpUp(b.Upper))...)
+		all = append(all, CurvePoint{Epsilon: epsilon, Delta: num.ExpUp(b.Upper), LogDelta: b.Upper})
 	}
 	return all
 }
 
-// envelope keeps the lines that are the lowest somewhere at y ≥ 0, by decreasing slope.
-func envelope(all []tradeLine) (low []tradeLine) {
-	slices.SortFunc(all, func(a, b tradeLine) int {
-		return cmp.Or(cmp.Compare(b.slope, a.slope), cmp.Compare(a.head, b.head))
-	})
-	// From which y on b is below a, for a steeper than b.
-	from := func(a, b tradeLine) float64 { return (b.head - a.head) / (a.slope - b.slope) }
-	for _, l := range all {
-		if n := len(low); math.IsInf(l.slope, 1) || n > 0 && low[n-1].slope == l.slope {
-			continue
+// bothWays has the lines x ≤ 1 − rest + ratio·y for the probabilities of an event under neighbouring datasets, by
+// increasing ratio: those that upper bounds on δ prove, and what these say of the event that it does not happen.
+func bothWays(points []CurvePoint) (all []side) {
+	proven := provenSides(points)
+	for i, s := range slices.Backward(proven) {
+		if !math.IsInf(s.ratio, 1) && points[i].Epsilon > 0 { // at 0 both are the same
+			all = append(all, side{num.Up(1 / s.ratio), math.Max(0, num.Down(s.rest/s.ratio))})
 		}
-		for n := len(low); n > 0 && (low[n-1].head >= l.head ||
-			n > 1 && from(low[n-1], l) <= from(low[n-2], low[n-1])); n = len(low) {
-			low = low[:n-1]
-		}
-		low = append(low, l)
 	}
-	return low
+	return append(all, proven...)
 }
 
-// chance bounds, from above, the probability of Correct right guesses or more, of a run of which the lines hold.
+// head is what a line allows an event that never happens otherwise, within Ulp of its value.
+func (s side) head() float64 { return 1 - s.rest }
+
+// chance bounds, from above, the probability of Correct right guesses or more, of a run whose curve is at most that of
+// the points, which are by increasing ε.
 // Whichever multipliers λ it takes, the bound holds (docs/math/canaries.md §4.16.3); lines that are nearly tight for
 // the likeliest run make it sharp.
-func (r CanaryRun) chance(all []tradeLine) float64 {
+func (r CanaryRun) chance(points []CurvePoint) float64 {
+	sides := bothWays(points)
 	least := 1.0
-	for _, l := range all {
-		if l.head == 0 {
-			least = math.Min(least, r.binomial(l.slope))
+	for _, s := range sides {
+		if s.rest == 1 {
+			least = math.Min(least, r.binomial(s.ratio))
 		}
 	}
-	low := envelope(all)
+	low := highest(sides)
 	if r.Correct == 0 || len(low) == 0 {
 		return least
 	}
 	return math.Min(least, r.dual(low, r.tight(low)))
 }
 
-// binomial is the least bound for pure differential privacy: each guess is right with slope/(1 + slope) at most.
-func (r CanaryRun) binomial(slope float64) float64 {
-	if math.IsInf(slope, 1) {
+// binomial is the least bound for pure differential privacy: each guess is right with ratio/(1 + ratio) at most.
+func (r CanaryRun) binomial(ratio float64) float64 {
+	if math.IsInf(ratio, 1) {
 		return 1
 	}
 	n, total := float64(r.Guesses), 0.0
-	right, wrong := slope/(1+slope), 1/(1+slope)
+	right, wrong := ratio/(1+ratio), 1/(1+ratio)
 	for k := r.Correct; k <= r.Guesses; k++ {
 		log, err := num.LogBinomialMass(float64(k), n, right, wrong)
 		total = num.AddUp(total, num.ExpUp(num.UpBy(log, err)))
@@ -193,14 +180,14 @@ func (r CanaryRun) binomial(slope float64) float64 {
 
 // tight says which line is the tight one for each number of right guesses below Correct, in the run that has Correct
 // of them as often as the lines allow.
-func (r CanaryRun) tight(low []tradeLine) []int {
+func (r CanaryRun) tight(low []side) []int {
 	lines := make([]int, r.Correct)
 	m, n := float64(r.Inserted), float64(r.Guesses)
 	// mass is what all numbers need together if Correct has the mass e^log.
 	mass := func(log float64) float64 {
 		p := math.Exp(log)
 		total, above, below, line := p, float64(r.Correct)*p/m, (n-float64(r.Correct))*p/m, 0
-		least := func(i int) float64 { return (above - low[i].head) / low[i].slope }
+		least := func(i int) float64 { return (above - low[i].head()) / low[i].ratio }
 		for w := r.Correct - 1; w >= 0; w-- {
 			for line+1 < len(low) && least(line+1) >= least(line) {
 				line++
@@ -236,13 +223,13 @@ type weights struct {
 }
 
 // step makes w right guesses count as many as rest, by a share of what the inequality about at least w needs for it.
-func (a *weights) step(w float64, l tradeLine, share float64) {
+func (a *weights) step(w float64, l side, share float64) {
 	step := share * a.missing(w, l)
 	before := w * a.sum
-	a.sloped += l.slope * step
+	a.sloped += l.ratio * step
 	a.most = math.Max(a.most, (a.of-w)*a.sloped-before+a.slack(w, before+(a.of-w)*a.sloped))
 	a.sum += step
-	a.cost += a.inserted * step * l.head
+	a.cost += a.inserted * step * l.head()
 }
 
 // shrink changes the unit before anything overflows.
@@ -254,8 +241,8 @@ func (a *weights) shrink() {
 }
 
 // missing is the multiplier with which w right guesses count as many as rest.
-func (a *weights) missing(w float64, l tradeLine) float64 {
-	return math.Max(0, ((a.rest+w*a.sum)/(a.of-w)-a.sloped)/l.slope)
+func (a *weights) missing(w float64, l side) float64 {
+	return math.Max(0, ((a.rest+w*a.sum)/(a.of-w)-a.sloped)/l.ratio)
 }
 
 // slack covers the rounding of terms that are together the size: they are sums of some w numbers, none negative.
@@ -264,7 +251,7 @@ func (a *weights) slack(w, size float64) float64 { return (8*w + 64) * num.Ulp *
 // dual is the bound of multipliers that make every number of right guesses below Correct count as many. The last step
 // is shared between the inequality about at least Correct − 1, which costs one head for all numbers, and those about
 // exactly Correct − 1, Correct and so on, which are sharper and cost one head each.
-func (r CanaryRun) dual(low []tradeLine, lines []int) float64 {
+func (r CanaryRun) dual(low []side, lines []int) float64 {
 	a := weights{rest: 1, inserted: float64(r.Inserted), of: float64(r.Guesses)}
 	last := len(lines) - 1
 	for w, line := range lines[:last] {
@@ -280,7 +267,7 @@ func (r CanaryRun) dual(low []tradeLine, lines []int) float64 {
 }
 
 // end takes the last step, and is the bound.
-func (r CanaryRun) end(a weights, l tradeLine, share float64) float64 {
+func (r CanaryRun) end(a weights, l side, share float64) float64 {
 	w := float64(r.Correct - 1)
 	started := a // before the step
 	a.step(w, l, share)
@@ -293,15 +280,15 @@ func (r CanaryRun) end(a weights, l tradeLine, share float64) float64 {
 			high = unit
 		}
 	}
-	up, down := w*started.sum, (a.of-w)*(a.sloped+l.slope*room)
+	up, down := w*started.sum, (a.of-w)*(a.sloped+l.ratio*room)
 	a.most = math.Max(a.most, down-up+a.slack(w, up+down))
 	unit, exact := math.Inf(1), 0.0
 	r.exactly(a, started.rest, l, low, func(w, here, next float64) {
-		up, down := w*(a.sum+here), (a.of-w)*(a.sloped+l.slope*next)
+		up, down := w*(a.sum+here), (a.of-w)*(a.sloped+l.ratio*next)
 		unit = math.Min(unit, a.most+up-down-a.slack(w, up+down))
 		exact += here
 	})
-	bound := num.UpUlps((a.most+a.cost+a.inserted*exact*l.head)/unit, 8*a.of+64)
+	bound := num.UpUlps((a.most+a.cost+a.inserted*exact*l.head())/unit, 8*a.of+64)
 	if !(unit > 0 && bound < 1) {
 		return 1
 	}
@@ -311,12 +298,12 @@ func (r CanaryRun) end(a weights, l tradeLine, share float64) float64 {
 // exactly is the multiplier of exactly Correct − 1 right guesses with which every number from Correct on counts at
 // least unit, if rest counts for each. Downwards from the first number that counts so much without, it tells visit the
 // multiplier before each number and the one at it.
-func (r CanaryRun) exactly(a weights, rest float64, l tradeLine, unit float64,
+func (r CanaryRun) exactly(a weights, rest float64, l side, unit float64,
 	visit func(w, here, next float64)) float64 {
 	next := 0.0
 	without := math.Ceil((unit - rest + a.of*a.sloped) / (a.sum + a.sloped))
 	for w := math.Max(float64(r.Correct), math.Min(a.of, without)); w >= float64(r.Correct); w-- {
-		here := math.Max(0, unit-rest-w*a.sum+(a.of-w)*(a.sloped+l.slope*next)) / w
+		here := math.Max(0, unit-rest-w*a.sum+(a.of-w)*(a.sloped+l.ratio*next)) / w
 		if visit != nil {
 			visit(w, here, next)
 		}

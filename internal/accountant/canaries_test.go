@@ -24,7 +24,7 @@ func TestCanariesAgainstLinearProgram(t *testing.T) {
 		{20, 10, 9, 0.3, 0, 0.03289787737740077, 0.03289787737740078},
 	} {
 		run := CanaryRun{Inserted: x.inserted, Guesses: x.guesses, Correct: x.correct}
-		got := run.chance(tradeLines(x.epsilon, x.delta))
+		got := run.chance(singlePoint(x.epsilon, x.delta))
 		if got < x.optimum*(1-1e-9) || got > 1.03*x.optimum || got > x.paper*(1+1e-9) {
 			t.Errorf("%+v: %v", x, got)
 		}
@@ -35,7 +35,7 @@ func TestCanariesAgainstLinearProgram(t *testing.T) {
 		correct          int
 		optimum, perhaps float64 // perhaps: of guesses that are independent, each right with Φ(μ/2)
 	}{{0.5, 80, 0.031929141655530235, 1.468828547383139e-05}, {1, 90, 0.09913127288958402, 6.740962906633943e-07}} {
-		got := CanaryRun{Inserted: 100, Guesses: 100, Correct: x.correct}.chance(gaussianLines(x.mu))
+		got := CanaryRun{Inserted: 100, Guesses: 100, Correct: x.correct}.chance(gaussianPoints(x.mu))
 		if got < x.perhaps || got > 1.15*x.optimum {
 			t.Errorf("%+v: %v", x, got)
 		}
@@ -69,7 +69,7 @@ func TestCanariesByEnumeration(t *testing.T) {
 				numbers[right(coins, said, n)] += p / float64(all)
 			}
 		}
-		var lines []tradeLine
+		var points []CurvePoint
 		for i := range 12 {
 			epsilon, delta := float64(i)*0.4, 0.0
 			for coins := range answers {
@@ -81,11 +81,11 @@ func TestCanariesByEnumeration(t *testing.T) {
 					delta = math.Max(delta, sum)
 				}
 			}
-			lines = append(lines, tradeLines(epsilon, delta)...)
-			single := tradeLines(epsilon, delta)
+			single := singlePoint(epsilon, delta)
+			points = append(points, single...)
 			compareChances(t, CanaryRun{Inserted: m, Guesses: n}, single, numbers)
 		}
-		compareChances(t, CanaryRun{Inserted: m, Guesses: n}, lines, numbers)
+		compareChances(t, CanaryRun{Inserted: m, Guesses: n}, points, numbers)
 	})
 }
 
@@ -99,12 +99,12 @@ func right(coins, said, n int) (w int) {
 	return w
 }
 
-func compareChances(t *rapid.T, run CanaryRun, lines []tradeLine, numbers []float64) {
+func compareChances(t *rapid.T, run CanaryRun, points []CurvePoint, numbers []float64) {
 	tail := 0.0
 	for v := run.Guesses; v >= 0; v-- {
 		tail += numbers[v]
 		run.Correct = v
-		if got := run.chance(lines); got < tail*(1-1e-12) {
+		if got := run.chance(points); got < tail*(1-1e-12) {
 			t.Fatalf("%+v: %v, and the truth is %v", run, got, tail)
 		}
 	}

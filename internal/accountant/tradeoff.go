@@ -210,13 +210,12 @@ func possibleBeta(sides []side, alpha float64) float64 {
 	return math.Min(best+8*num.Ulp, math.Min(1, num.Up(1-alpha)))
 }
 
-// corners are the α at which the proven bound bends, by increasing α, with 0, 1
-// and the equal error: between them the bound is straight, but for rounding.
-// sides are by increasing ε. See docs/math/conversions.md §4.7.
-func corners(sides []side, equal float64) []float64 {
-	// The upper envelope of the lines rest − ratio·α, steepest and highest first.
-	var hull []side
-	meet := func(a, b side) float64 { return (a.rest - b.rest) / (a.ratio - b.ratio) }
+// meet is the α at which the lines rest − ratio·α of two sides cross.
+func meet(a, b side) float64 { return (a.rest - b.rest) / (a.ratio - b.ratio) }
+
+// highest is the upper envelope of the lines rest − ratio·α, steepest and highest first. sides are by increasing ratio,
+// and of equal ratios the last one is the highest.
+func highest(sides []side) (hull []side) {
 	for _, s := range slices.Backward(sides) {
 		if n := len(hull); math.IsInf(s.ratio, 1) || n > 0 && s.ratio == hull[n-1].ratio {
 			continue
@@ -226,6 +225,14 @@ func corners(sides []side, equal float64) []float64 {
 		}
 		hull = append(hull, s)
 	}
+	return hull
+}
+
+// corners are the α at which the proven bound bends, by increasing α, with 0, 1
+// and the equal error: between them the bound is straight, but for rounding.
+// sides are by increasing ε. See docs/math/conversions.md §4.7.
+func corners(sides []side, equal float64) []float64 {
+	hull := highest(sides)
 	out := []float64{0, equal, 1, provenBeta(sides, 0)}
 	bend := func(alpha float64) { out = append(out, alpha, provenBeta(sides, alpha)) } // and its mirror image
 	if math.IsInf(sides[len(sides)-1].ratio, 1) {
