@@ -163,7 +163,7 @@ func AddSingles(add []Single, block func(hash uint64) (SinglesBlock, error)) (ch
 	return changed, nil
 }
 
-// cut divides a block that is too large into equal parts. List with the same hash stay together.
+// cut divides a block that is too large into equal parts. Keys with the same hash stay together.
 func (k SinglesBlock) cut() (list []SinglesBlock) {
 	size := len(k.Append(nil))
 	parts := 1

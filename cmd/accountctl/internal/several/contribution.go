@@ -64,6 +64,7 @@ func (by *Contribution) known(c *cobra.Command) error {
 	return cli.Usage(c, "--contribution: %q; allowed: %s", by.text, strings.Join(spelling.Contributions(), ", "))
 }
 
+// Value is what --contribution says, as the API has it: not specified without the flag.
 func (by Contribution) Value() accountantv1.SetPart_Contribution {
 	return accountantv1.SetPart_Contribution(slices.Index(spelling.Contributions(), by.text) + 1)
 }
