@@ -34,7 +34,7 @@ const (
 	quiet            // streams: written, not acknowledged until the next one is
 	stall            // streams: written, and the connection goes silent
 	unready          // streams: rejected with UNAVAILABLE
-	forbidden        // Report: PERMISSION_DENIED
+	forbidden        // PERMISSION_DENIED; streams: before the charge is taken
 )
 
 // fake is a daemon that keeps the lane's rules and fails on command.
@@ -109,7 +109,10 @@ func (f *fake) next(ctx context.Context, op string) fault {
 	return f.fault(op)
 }
 
-var errDown = status.Error(codes.Unavailable, "down")
+var (
+	errDown      = status.Error(codes.Unavailable, "down")
+	errForbidden = status.Error(codes.PermissionDenied, "not yours")
+)
 
 // write applies the rules of a lane. The caller has the lock.
 func (f *fake) write(ledger, writer string, sequence uint64, charge *pb.Charge, check bool) (*pb.Receipt, bool, error) {
@@ -166,7 +169,7 @@ func (f *fake) Report(ctx context.Context, r *pb.ReportRequest) (*pb.WriteRespon
 	case failBefore:
 		return nil, errDown
 	case forbidden:
-		return nil, status.Error(codes.PermissionDenied, "not yours")
+		return nil, errForbidden
 	case busy:
 		return nil, status.Error(codes.Aborted, "lane is busy")
 	}
@@ -209,10 +212,13 @@ func (f *fake) ReportStream(stream grpc.BidiStreamingServer[pb.ReportStreamReque
 	f.mu.Lock()
 	happens := f.next(stream.Context(), "Open")
 	l := f.ledgers[first.GetOpen().GetLedger()]
-	if happens == failBefore || happens == failAfter || l == nil {
+	if happens == failBefore || happens == failAfter || happens == forbidden || l == nil {
 		f.mu.Unlock()
 		if l == nil {
 			return status.Errorf(codes.NotFound, "ledger: %q", first.GetOpen().GetLedger())
+		}
+		if happens == forbidden {
+			return errForbidden
 		}
 		return errDown
 	}
@@ -269,8 +275,11 @@ func (f *fake) charge(ctx context.Context, ledger, writer string, me int, c *pb.
 	}
 	*rejected = 0
 	happens := f.next(ctx, "Charge")
-	if happens == failBefore {
+	switch happens {
+	case failBefore:
 		return nil, errDown
+	case forbidden:
+		return nil, errForbidden
 	}
 	var receipt *pb.Receipt
 	err := status.Error(codes.Unavailable, "no room")

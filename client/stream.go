@@ -28,7 +28,8 @@ import (
 //   - The daemon ended it for a reason that time does not cure, such as a ledger that is gone or a
 //     missing permission; or Config.MaxAttempts attempts made no progress; or Close's context or
 //     the Client ended. The outcome of charges without an acknowledgement is then unknown: the
-//     error has Unknown set, and the lane keeps them as the package comment describes.
+//     error has Unknown set, and the lane keeps them as the package comment describes. If no
+//     connection took any of them, or the daemon said that it wrote none, NotWritten lists them.
 //
 // After that every method returns the same error.
 type Stream struct {
@@ -333,7 +334,7 @@ func (s *Stream) finish(err *Error, refused bool) {
 	}
 	s.lane.advance(s.first-1, 0)
 	if err != nil {
-		if refused {
+		if refused || len(items) > 0 && !items[0].maybe {
 			err.NotWritten = contents(items)
 		} else if len(items) > 0 {
 			err.Unknown = true

@@ -100,12 +100,16 @@ func (s *Stream) serve() (progress bool, err error) {
 	c.watchdog = time.AfterFunc(s.c.cfg.Timeout, func() { c.abort(overdue) })
 	defer c.watchdog.Stop()
 
+	reach := s.reach // which only an open connection changes
 	before, err := c.open()
 	if err == nil {
 		err = c.exchange()
 		s.mu.Lock()
 		s.live = false
 		progress = s.first > before || len(s.queue) == 0
+		if wroteNothing(err) { // what the daemon took of this connection before, it has acknowledged
+			s.reach = max(reach, s.first-1)
+		}
 		s.mu.Unlock()
 	}
 	if context.Cause(c.ctx) == overdue && !errors.As(err, new(refusal)) {

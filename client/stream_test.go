@@ -229,6 +229,61 @@ func streamForbiddenLater(t *testing.T) {
 	wantNotes(t, f, count(1, 1))
 }
 
+// TestStreamThatSentNothing: what no connection took, or what the daemon ended the stream before it took, is not of
+// unknown outcome. What an earlier connection took is.
+func TestStreamThatSentNothing(t *testing.T) {
+	noConnection := func(_ *testing.T, f *fake, s *Stream) {
+		f.server.Stop()
+		for live := true; live; runtime.Gosched() {
+			s.mu.Lock()
+			live = s.live
+			s.mu.Unlock()
+		}
+	}
+	in := func(faults map[string]fault) func(*testing.T, *fake, *Stream) {
+		return func(_ *testing.T, f *fake, _ *Stream) { f.set(func(op string) fault { return faults[op] }) }
+	}
+	for name, c := range map[string]struct {
+		before  func(*testing.T, *fake, *Stream)
+		patient func(testing.TB) context.Context
+		unknown bool
+	}{
+		"no connection": {before: noConnection, patient: expired},
+		"a lost right":  {before: in(map[string]fault{"Charge": forbidden}), patient: testing.TB.Context},
+		"a lost answer, then a lost right": {before: in(map[string]fault{"Charge": failAfter, "Open": forbidden}),
+			patient: testing.TB.Context, unknown: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake("a")
+			config := Config{BackoffMin: time.Millisecond, BackoffMax: time.Millisecond}
+			if name == "no connection" {
+				config = Config{BackoffMin: time.Hour, BackoffMax: time.Hour}
+			}
+			client := f.start(t, config)
+			s := stream(t, client)
+			streamSteps(t, s, 1, 1)
+			if err := s.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			c.before(t, f, s)
+			sent := 0
+			for i := 2; i <= 4; i++ {
+				events, labels := oneStep(i)
+				if err := s.Report(t.Context(), events, labels); err != nil {
+					break // the stream has ended, so this one was not taken
+				}
+				sent++
+			}
+			e := asError(t, s.Close(c.patient(t)))
+			kept, listed := len(client.Pending("a")), len(e.NotWritten)
+			if sent == 0 || c.unknown && (!e.Unknown || listed != 0 || kept == 0) ||
+				!c.unknown && (e.Unknown || listed != sent || kept != 0) {
+				t.Errorf("%v; %d not written, %d pending; want unknown: %v, of %d", e, listed, kept, c.unknown, sent)
+			}
+		})
+	}
+}
+
 // TestStreamEndsWithoutTheDaemon: a daemon that does not end the stream, or is
 // gone, does not hold up a stream that has nothing to wait for.
 func TestStreamEndsWithoutTheDaemon(t *testing.T) {
