@@ -7,7 +7,7 @@ import (
 )
 
 // replication tells the metrics how far the database's standbys are, and what a failover has lost. It asks the
-// primary for each reading of the metrics. While the primary does not answer, these metrics are missing.
+// primary for each reading of the metrics. Where the primary does not answer at once, these metrics are missing.
 type replication struct {
 	database inspected
 

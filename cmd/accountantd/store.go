@@ -112,7 +112,7 @@ func (s settings) openStore(ctx context.Context, config server.Config, m *server
 	if err != nil {
 		return nil, upkeep.Place{}, nil, nil, err
 	}
-	m.Add(newReplication(database))
+	m.AddAsked(newReplication(database))
 	return database, inDatabase(database), nil, func() error { return nil }, nil
 }
 

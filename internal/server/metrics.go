@@ -150,6 +150,9 @@ func NewMetrics() *Metrics {
 // Add adds what the store measures by itself.
 func (m *Metrics) Add(more ...prometheus.Collector) { m.registry.MustRegister(more...) }
 
+// AddAsked adds metrics for which the store is asked. They are missing where it does not answer in time.
+func (m *Metrics) AddAsked(c prometheus.Collector) { m.registry.MustRegister(&asked{Collector: c}) }
+
 // describe shows which build of the daemon this is.
 func (m *Metrics) describe(release string) {
 	revision, _ := version.Commit()

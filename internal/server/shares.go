@@ -20,7 +20,8 @@ import (
 // are, if its ledger has changed since: the heads of all ledgers are compared, of a store with other daemons by one
 // question. Closed ledgers are not shown, and of the open ones at most a configured number: the first.
 type budgetShares struct {
-	gauge *prometheus.GaugeVec
+	gauge   *prometheus.GaugeVec
+	inquiry inquiry[struct{}]
 
 	mu     sync.Mutex
 	keeper *keeper.Keeper // nil: nothing is read
@@ -72,20 +73,26 @@ func (b *budgetShares) changed(name string) {
 // Describe implements prometheus.Collector.
 func (b *budgetShares) Describe(to chan<- *prometheus.Desc) { b.gauge.Describe(to) }
 
-// sharesTime bounds how long one reading of the metrics waits for balances, all together. A
-// ledger that has to be read from the store first can take longer; it is shown the next time.
-const sharesTime = time.Second
-
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. A balance that cannot be read in time is shown as it was.
 func (b *budgetShares) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), sharesTime)
-	defer cancel()
 	b.mu.Lock()
 	k := b.keeper
 	b.mu.Unlock()
 	if k == nil {
 		return
 	}
+	b.inquiry.ask(func() (none struct{}) { b.follow(k); return none })
+	b.gauge.Collect(to)
+}
+
+// sharesTime bounds how long balances are waited for, all together. A ledger that has to be read from the store first
+// can take longer; it is looked at again for the next reading.
+const sharesTime = time.Second
+
+// follow reads the balances that have changed.
+func (b *budgetShares) follow(k *keeper.Keeper) {
+	ctx, cancel := context.WithTimeout(context.Background(), sharesTime)
+	defer cancel()
 	for name, head := range b.take(ctx) {
 		v, err := k.ViewFrom(ctx, name, head)
 		if err != nil { // too late, stopping, or damaged: it stays as it was
@@ -94,7 +101,6 @@ func (b *budgetShares) Collect(to chan<- prometheus.Metric) {
 		}
 		b.show(name, v)
 	}
-	b.gauge.Collect(to)
 }
 
 // take returns the ledgers that have changed since the last take, with their newest heads where others write too.

@@ -25,6 +25,46 @@ func (s stuckStore) Load(string) (ledger.Snapshot, []ledger.Record, error) {
 	return ledger.Snapshot{}, nil, ledger.ErrNotFound
 }
 
+// readingOf is how long one reading of a collector takes, and what it gives.
+func readingOf(c prometheus.Collector) (took time.Duration, found []prometheus.Metric) {
+	start := time.Now()
+	to := make(chan prometheus.Metric, 100)
+	c.Collect(to)
+	close(to)
+	for m := range to {
+		found = append(found, m)
+	}
+	return time.Since(start), found
+}
+
+// askedOf is a collector that answers once it is released.
+type askedOf struct{ released chan struct{} }
+
+func (askedOf) Describe(chan<- *prometheus.Desc) {}
+func (a askedOf) Collect(to chan<- prometheus.Metric) {
+	<-a.released
+	to <- prometheus.NewGauge(prometheus.GaugeOpts{Name: "answered"})
+}
+
+// A store that does not answer holds one reading of the metrics up for a moment, and no other before it answers.
+func TestMetricsDoNotWaitForTheStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := askedOf{make(chan struct{})}
+		c := &asked{Collector: a}
+		for n, want := range []time.Duration{storeTime, 0, 0} {
+			if took, found := readingOf(c); took != want || len(found) > 0 {
+				t.Errorf("reading %d: %v, %v; want nothing in %v", n, took, found, want)
+			}
+		}
+		close(a.released)
+		synctest.Wait()
+		if took, found := readingOf(c); took != 0 || len(found) != 1 {
+			t.Errorf("after the answer: %v, %v", took, found)
+		}
+	})
+}
+
 // A ledger that takes long to read does not keep the metrics from being read; it is
 // looked at again the next time.
 func TestMetricsDoNotWaitForLedgers(t *testing.T) {
@@ -37,12 +77,11 @@ func TestMetricsDoNotWaitForLedgers(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			b.found(ledger.Summary{Genesis: ledger.Genesis{Spec: ledger.Spec{Name: name, Policy: ledger.Filtered}}})
 		}
-		start := time.Now()
-		to := make(chan prometheus.Metric, 100)
-		b.Collect(to)
-		if took := time.Since(start); took > 2*sharesTime {
+		if took, _ := readingOf(b); took > storeTime {
 			t.Errorf("the metrics were read in %v", took)
 		}
+		time.Sleep(sharesTime)
+		synctest.Wait()
 		if again := b.take(t.Context()); len(again) != 3 {
 			t.Errorf("looked at again: %v; want all three", again)
 		}
