@@ -11,14 +11,18 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from conftest import BINARY, STEP, Daemon, Lost, Proxy, plan
 
-from privacy_accountant import AccountantError, Client, DataLoss, FailedPrecondition, NotSent, Run, Unavailable
+from privacy_accountant import (
+    AccountantError, Client, Closed, DataLoss, FailedPrecondition, NotSent, PermissionDenied, Run, Unavailable)
+from privacy_accountant import proto as pb
 
 Connect = Callable[..., Client]
 
@@ -216,6 +220,58 @@ def test_an_abandoned_stream_is_settled(client: Client, proxy: Proxy, connect: C
     proxy.resume()
     far.report(ledger, STEP)
     assert client.get_ledger(ledger).total_count == 7
+
+
+def test_a_stream_says_what_was_not_sent(daemon: Daemon, connect: Connect) -> None:
+    client = connect(daemon.address)
+    ledger = plan(client, 1000)
+    stream = client.stream(ledger, window=3)
+    stream.report(STEP)
+    stream.flush()
+    daemon.kill()
+    while stream._connection is not None and stream._connection.live:
+        time.sleep(0.01)
+    for _ in range(3):
+        stream.report(STEP)
+    with pytest.raises(Unavailable, match="was not taken") as full:
+        stream.report(STEP, deadline=0.1)
+    with pytest.raises(Closed) as ended:
+        stream.close(deadline=0.1)
+    assert not full.value.unknown and not ended.value.unknown and len(ended.value.not_written) == 3
+    assert client.pending(ledger) == []
+    daemon.start()
+    client.report(ledger, STEP)
+    assert client.get_ledger(ledger).total_count == 2
+
+
+class Forbids(Lost):
+    """A stream on which the daemon takes nothing more, since the caller lost his right."""
+
+    def __init__(self, requests: Any, **_: object) -> None:
+        self._requests = requests
+
+    def __iter__(self) -> Any:
+        next(self._requests)
+        yield pb.ReportStreamResponse(opened=pb.ReportStreamResponse.Opened(last_sequence=1))
+        next(self._requests)  # is not read by the daemon
+        raise self
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.PERMISSION_DENIED
+
+    def cancel(self) -> None:
+        pass
+
+
+def test_a_stream_without_its_right_wrote_nothing_more(client: Client, ledger: str,
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    client.report(ledger, STEP)
+    monkeypatch.setitem(client._rpc, "ReportStream", Forbids)
+    stream = client.stream(ledger)
+    stream.report(STEP)
+    with pytest.raises(PermissionDenied) as ended:
+        stream.close()
+    assert not ended.value.unknown and len(ended.value.not_written) == 1 and client.pending(ledger) == []
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -69,9 +69,10 @@ class Stream:
     file that was rolled back does not pass unnoticed: DataLoss.
 
     A refused write is not written, and neither are those behind it: the stream ends and the
-    error's not_written has them. From then on every method raises that error. close waits
-    until all is written; leaving a `with` block by an exception gives up waiting, and what
-    is not acknowledged is then of unknown outcome and stays in the client's lane.
+    error's not_written has them, as it has what no connection took. From then on every
+    method raises that error. close waits until all is written; leaving a `with` block by an
+    exception gives up waiting, and what is not acknowledged is then of unknown outcome and
+    stays in the client's lane.
     """
 
     def __init__(self, client: Caller, lane: Lane, window: int) -> None:
@@ -137,7 +138,8 @@ class Stream:
     def _put(self, message: Message, deadline: float | None) -> None:
         until = self._until(deadline)
         with self._monitor:
-            self._wait(lambda: len(self._queue) < self._window, "stream", until)
+            self._wait(lambda: len(self._queue) < self._window, "stream", until, "the window is full, and nothing of "
+                       "it was acknowledged within the deadline: this write was not taken", unknown=False)
             self._check("stream")
             self._queue.append(message)
             self._monitor.notify_all()
@@ -208,15 +210,15 @@ class Stream:
         """Why the stream ended, if not by close."""
         return self._error
 
-    def _wait(self, done: Callable[[], bool], op: str, until: float | None) -> None:
+    def _wait(self, done: Callable[[], bool], op: str, until: float | None,
+              late: str = "no acknowledgement within the deadline; the stream goes on", unknown: bool = True) -> None:
         """Waits for a condition that the monitor guards, or raises why it will not come."""
         self._monitor.notify_all()  # an interrupted add may not have come to it
         while not done():
             self._check(op)
             left = None if until is None else until - time.monotonic()
             if left is not None and left <= 0:
-                raise Unavailable(op, self._lane.ledger, "no acknowledgement within the deadline; the stream goes on",
-                                  code=grpc.StatusCode.DEADLINE_EXCEEDED, unknown=True)
+                raise Unavailable(op, self._lane.ledger, late, code=grpc.StatusCode.DEADLINE_EXCEEDED, unknown=unknown)
             # In slices: a signal's handler that uses the stream just here may take the notice.
             self._monitor.wait(1.0 if left is None else min(left, 1.0))
 
@@ -260,17 +262,16 @@ class Stream:
                     break
                 if self._stop.is_set():
                     if self._queue:
-                        self._error = Closed("stream", self._lane.ledger,
-                                             f"ended without an acknowledgement; last: {failure.message}",
-                                             sequence=self._first, unknown=True)
+                        self._end(Closed("stream", self._lane.ledger,
+                                         f"ended without an acknowledgement; last: {failure.message}",
+                                         sequence=self._first), kept=not self._closing)
                     break
                 failure = reason
                 attempts = 1 if self._first > first or not self._queue else attempts + 1
                 opened = self.connections > connections and not self._queue
                 failures = 1 if self._first > first or opened else failures + 1
                 if not (failure.transient or renewed) or attempts == self._settings.max_attempts:
-                    self._error = failure.error("stream", self._lane.ledger, sequence=self._first,
-                                                unknown=bool(self._queue))
+                    self._end(failure.error("stream", self._lane.ledger, sequence=self._first))
                     break
             if renewed:
                 continue
@@ -278,10 +279,18 @@ class Stream:
             lost = self._client._drive(self._client._core.revive())
             if lost is not None:
                 with self._monitor:
-                    self._error = lost.error("stream", self._lane.ledger, sequence=self._first,
-                                             unknown=bool(self._queue))
+                    self._end(lost.error("stream", self._lane.ledger, sequence=self._first))
                 break
             self._stop.wait(max(failure.after, self._client._core.pause(failures)))
+
+    def _end(self, error: AccountantError, kept: bool = False) -> None:
+        """Ends the stream by an error, which says what of the queue is not written, or that this is unknown. The lane
+        keeps all of it if kept: nobody hears of the error, so nobody would write it again."""
+        error.unknown = kept or self._first <= self._reach
+        if not error.unknown:
+            error.not_written = [m.content for m in self._queue]
+            self._queue.clear()
+        self._error = error
 
     def _await_token(self, failure: Failure, used: str) -> bool:
         """Whether a stream that ended with its token has another one, for which it waits if it was open."""
@@ -296,7 +305,7 @@ class Stream:
 
     def _serve(self) -> Failure:
         """Opens the lane once and works until the connection ends."""
-        connection = _Connection()
+        connection, reach = _Connection(), self._reach
         connection.due = time.monotonic() + self._settings.timeout
         try:
             with self._monitor:
@@ -318,7 +327,12 @@ class Stream:
             if connection.overdue:
                 return Failure(grpc.StatusCode.DEADLINE_EXCEEDED,
                                f"the daemon did not answer on the stream within {self._settings.timeout} s")
-            return failure_of(e)
+            failure = failure_of(e)
+            if failure.wrote_nothing:  # what the daemon took of this connection before, it has acknowledged
+                with self._monitor:
+                    connection.halted = True
+                    self._reach = max(reach, self._first - 1)
+            return failure
         except ValueError as e:  # gRPC's, of a closed channel
             return Failure(grpc.StatusCode.CANCELLED, str(e))
         finally:
