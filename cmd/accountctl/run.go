@@ -33,7 +33,7 @@ func warnOfEnvironment(args, environment []string, err io.Writer) {
 // line on stderr.
 func run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, err io.Writer) int {
 	p := cli.NewProgram(env, in, out, err)
-	p.Words = append([]string{}, args...)
+	p.Words = args
 	root := root(p, env)
 	root.SetArgs(args)
 	failure := checkText(args)
@@ -62,7 +62,7 @@ func checkText(args []string) error {
 
 // root is the command above all others.
 func root(p *cli.Program, env func(string) string) *cobra.Command {
-	root := cli.Group(&cobra.Command{
+	root := cli.Group(p, &cobra.Command{
 		Use:   "accountctl",
 		Short: "Ask and manage the privacy accountant",
 		Long: `accountctl computes what differentially private mechanisms cost, and creates,
@@ -79,11 +79,14 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 		Version: version.String(),
 	},
 		slices.Concat(
-			cli.Under("What mechanisms cost:", costs.Commands(p)),
-			cli.Under("Ledgers:", slices.Concat(datasets.Commands(p), ledgers.Commands(p))),
-			cli.Under("Budgets:", budgets.Commands(p)),
-			cli.Under("Checks and copies:", checks.Commands(p)),
-			cli.Under("This program:", []*cobra.Command{versionCommand(p), completion(p)}))...)
+			cli.Under("What mechanisms cost:", costs.Commands()),
+			cli.Under("Ledgers:", slices.Concat(datasets.Commands(), ledgers.Commands())),
+			cli.Under("Budgets:", budgets.Commands()),
+			cli.Under("Checks and copies:", checks.Commands()),
+			cli.Under("This program:", []cli.Command{
+				{Name: "version", Make: versionCommand},
+				{Name: "completion", Make: completion},
+			}))...)
 	root.SetHelpCommandGroupID("This program:")
 	root.SetIn(p.In)
 	root.SetOut(p.Out)

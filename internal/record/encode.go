@@ -26,7 +26,7 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousOfWriter uint64)
 		}
 		b = protowire.AppendBytes(wire.AppendTag(b, approvalField), by)
 	}
-	field := entryAction.Fields().ByName(protoreflect.Name(e.Action.Kind())).Number()
+	field := entryAction().Fields().ByName(protoreflect.Name(e.Action.Kind())).Number()
 	if v, ok := e.Action.(ledger.Charge); ok {
 		var room [512]byte
 		return protowire.AppendBytes(wire.AppendTag(b, field), appendCharge(room[:0], v)), nil

@@ -2,8 +2,10 @@ package record
 
 import (
 	"fmt"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -66,7 +68,7 @@ func toAction(r *recordv1.Entry) (ledger.Action, error) {
 	if err := wire.Known("entry", r); err != nil {
 		return nil, err
 	}
-	fd := r.ProtoReflect().WhichOneof(entryAction)
+	fd := r.ProtoReflect().WhichOneof(entryAction())
 	if fd == nil {
 		return wire.ReadAction(nil) // which says what there is
 	}
@@ -75,7 +77,9 @@ func toAction(r *recordv1.Entry) (ledger.Action, error) {
 
 // entryAction is the oneof of a stored entry's action. Its fields have the names of the
 // kinds of actions.
-var entryAction = (*recordv1.Entry)(nil).ProtoReflect().Descriptor().Oneofs().ByName("action")
+var entryAction = sync.OnceValue(func() protoreflect.OneofDescriptor {
+	return (*recordv1.Entry)(nil).ProtoReflect().Descriptor().Oneofs().ByName("action")
+})
 
 // checkEntry checks what an entry says by itself. Its ledger's adjacency is not
 // in it: a descriptor must be valid under one.

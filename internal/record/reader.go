@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -35,7 +36,7 @@ func (r *Reader) charge(b []byte) (e ledger.Entry, ofWriter uint64, ok bool) {
 	}
 	frame, rest := SplitEntry(b)
 	f := fields{rest: rest}
-	body := f.bytes(charges)
+	body := f.bytes(chargeField())
 	if len(f.rest) > 0 {
 		return e, 0, false
 	}
@@ -57,8 +58,8 @@ func (r *Reader) charge(b []byte) (e ledger.Entry, ofWriter uint64, ok bool) {
 	return e, frame.PreviousOfWriter, true
 }
 
-// charges is the number of the field that holds a charge.
-var charges = entryAction.Fields().ByName("charge").Number()
+// chargeField is the number of the field that holds a charge.
+var chargeField = sync.OnceValue(func() protowire.Number { return entryAction().Fields().ByName("charge").Number() })
 
 // again returns the text of b, which is known if it is that of the entry before.
 func again(b []byte, known string) string {

@@ -53,7 +53,7 @@ func plainEntry(t rapid.TB, e ledger.Entry, ofWriter uint64) []byte {
 		Sequence: e.Sequence, TimeUnixNanos: e.Time.UnixNano(), PreviousOfWriter: ofWriter,
 	}
 	m := r.ProtoReflect()
-	m.Set(entryAction.Fields().ByName(protoreflect.Name(e.Action.Kind())),
+	m.Set(entryAction().Fields().ByName(protoreflect.Name(e.Action.Kind())),
 		protoreflect.ValueOfMessage(wire.FromAction(e.Action).ProtoReflect()))
 	if e.Approval != nil {
 		r.Approval = &pb.Approval{Proposal: e.Approval.Proposal, Proposer: e.Approval.Proposer,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -46,9 +47,9 @@ func readAction(c context, path string, m proto.Message) (ledger.Action, error) 
 
 func readUnchecked(c context, path string, m proto.Message) (*message, reflect.Value, error) {
 	r := m.ProtoReflect()
-	form := actionsByMessage[r.Descriptor().FullName()]
+	form := actionForms().byMessage[r.Descriptor().FullName()]
 	if form == nil {
-		return nil, reflect.Value{}, Invalid(path, string(r.Descriptor().Name()), actionNames)
+		return nil, reflect.Value{}, Invalid(path, string(r.Descriptor().Name()), alternativesOf(entryAction()))
 	}
 	v := reflect.New(form.of).Elem()
 	return form, v, form.read(c, path, protoreflect.ValueOfMessage(r), v)
@@ -57,7 +58,7 @@ func readUnchecked(c context, path string, m proto.Message) (*message, reflect.V
 // ReadAction converts the message of an entry's action, with what its decision has set, without a check of ranges.
 func ReadAction(m proto.Message) (ledger.Action, error) {
 	if m == nil {
-		return nil, Absent("action", actionNames)
+		return nil, Absent("action", alternativesOf(entryAction()))
 	}
 	_, v, err := readUnchecked(context{}, nameOf(m), m)
 	if err != nil {
@@ -68,7 +69,7 @@ func ReadAction(m proto.Message) (ledger.Action, error) {
 
 // nameOf names the kind of action that has messages of m's type.
 func nameOf(m proto.Message) string {
-	if form := actionsByMessage[m.ProtoReflect().Descriptor().FullName()]; form != nil {
+	if form := actionForms().byMessage[m.ProtoReflect().Descriptor().FullName()]; form != nil {
 		return form.kind
 	}
 	return "action"
@@ -78,7 +79,7 @@ func nameOf(m proto.Message) string {
 // valid under one.
 func CheckAction(v ledger.Action) error {
 	if v == nil {
-		return Absent("action", actionNames)
+		return Absent("action", alternativesOf(entryAction()))
 	}
 	if charge, ok := v.(ledger.Charge); ok { // by hand, as it is on the way of every charge
 		if err := checkCharge(charge); err != nil {
@@ -86,7 +87,7 @@ func CheckAction(v ledger.Action) error {
 		}
 		return nil
 	}
-	return actionsByKind[v.Kind()].check(context{}, v.Kind(), reflect.ValueOf(v))
+	return actionForms().byKind[v.Kind()].check(context{}, v.Kind(), reflect.ValueOf(v))
 }
 
 func checkCharge(v ledger.Charge) error {
@@ -103,7 +104,7 @@ func checkCharge(v ledger.Charge) error {
 
 // FromAction is the inverse of ReadAction.
 func FromAction(v ledger.Action) proto.Message {
-	form := actionsByKind[v.Kind()]
+	form := actionForms().byKind[v.Kind()]
 	m := form.message.New()
 	return form.write(reflect.ValueOf(v), protoreflect.ValueOfMessage(m)).Message().Interface()
 }
@@ -124,37 +125,34 @@ func AppendAsked(b []byte, v ledger.Action) []byte {
 func appendAsked(b []byte, v ledger.Action) []byte {
 	v = ledger.Asked(v)
 	b = append(append(b, v.Kind()...), 0)
-	return actionsByKind[v.Kind()].canonical(b, reflect.ValueOf(v))
+	return actionForms().byKind[v.Kind()].canonical(b, reflect.ValueOf(v))
 }
 
 // entryAction is the oneof of an entry's action in the API. Its fields have the names of the kinds of actions.
-var entryAction = (*pb.Entry)(nil).ProtoReflect().Descriptor().Oneofs().ByName("action")
+var entryAction = sync.OnceValue(func() protoreflect.OneofDescriptor {
+	return (*pb.Entry)(nil).ProtoReflect().Descriptor().Oneofs().ByName("action")
+})
 
-// The forms of all kinds of actions.
-var (
-	actionsByKind    = newActionForms()
-	actionsByMessage = func() map[protoreflect.FullName]*message {
-		all := map[protoreflect.FullName]*message{}
-		for _, form := range actionsByKind {
-			all[form.message.Descriptor().FullName()] = form
-		}
-		return all
-	}()
-	actionNames = alternativesOf(entryAction)
-)
+// forms are the forms of all kinds of actions.
+type forms struct {
+	byKind    map[string]*message
+	byMessage map[protoreflect.FullName]*message
+}
 
-func newActionForms() map[string]*message {
-	all := map[string]*message{}
+// actionForms makes the forms when the first action is converted: a command that converts none starts sooner.
+var actionForms = sync.OnceValue(func() forms {
+	all := forms{map[string]*message{}, map[protoreflect.FullName]*message{}}
 	for _, k := range ledger.ActionKinds() {
-		fd := entryAction.Fields().ByName(protoreflect.Name(k.Name))
+		fd := entryAction().Fields().ByName(protoreflect.Name(k.Name))
 		if fd == nil {
 			panic("wire: the API's Entry has no action " + k.Name)
 		}
-		all[k.Name] = newMessage(k.Type, (*pb.Entry)(nil).ProtoReflect().NewField(fd).Message().Type())
-		all[k.Name].kind = k.Name
+		form := newMessage(k.Type, (*pb.Entry)(nil).ProtoReflect().NewField(fd).Message().Type())
+		form.kind = k.Name
+		all.byKind[k.Name], all.byMessage[form.message.Descriptor().FullName()] = form, form
 	}
 	return all
-}
+})
 
 // alternativesOf lists the names of a oneof's fields: "refund, free or raise".
 func alternativesOf(of protoreflect.OneofDescriptor) string {

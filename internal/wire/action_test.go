@@ -29,7 +29,7 @@ func TestChargesByHandFollowTheTable(t *testing.T) {
 			t.Fatalf("%x; the table says %x", byHand, byTable)
 		}
 		got := CheckAction(v)
-		want := actionsByKind["charge"].check(context{}, "charge", reflect.ValueOf(v))
+		want := actionForms().byKind["charge"].check(context{}, "charge", reflect.ValueOf(v))
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Fatalf("%v; the table says %v", got, want)
 		}
@@ -38,10 +38,10 @@ func TestChargesByHandFollowTheTable(t *testing.T) {
 
 // Every field of an action's message, and of its parts, is in a table.
 func TestTablesHaveEveryField(t *testing.T) {
-	for _, m := range actionsByKind {
+	for _, m := range actionForms().byKind {
 		wholeMessage(t, m)
 	}
-	for _, m := range []*message{ApprovalForm.message, budgetForm.message, capsForm.message, versionForm.message} {
+	for _, m := range []*message{ApprovalForm.message(), budgetForm.message(), capsForm.message(), versionForm.message()} {
 		wholeMessage(t, m)
 	}
 	if p := (*pb.Propose)(nil).ProtoReflect().Descriptor().Oneofs().Get(0).Fields(); p.Len() == 0 {
@@ -111,7 +111,7 @@ func FuzzAction(f *testing.F) {
 		f.Add(uint8(slices.IndexFunc(kinds, func(k *ledger.ActionKind) bool { return k.Name == e.Action.Kind() })), b)
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, b []byte) {
-		form := actionsByKind[kinds[int(kind)%len(kinds)].Name]
+		form := actionForms().byKind[kinds[int(kind)%len(kinds)].Name]
 		m := form.message.New().Interface()
 		if proto.Unmarshal(b, m) != nil {
 			return

@@ -14,7 +14,7 @@ import (
 // TestKindsAreThoseOfTheAPI: every alternative of the API's Mechanism has a descriptor, whose table
 // names the fields of the alternative's message: all of them, with their numbers and types.
 func TestKindsAreThoseOfTheAPI(t *testing.T) {
-	fields := alternatives.Fields()
+	fields := alternatives().Fields()
 	if got, want := len(mechanism.Kinds()), fields.Len(); got != want {
 		t.Errorf("package mechanism lists %d kinds, the API %d", got, want)
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -65,7 +67,7 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 	if err := Known("mechanism", m); err != nil {
 		return nil, err
 	}
-	alternative := m.ProtoReflect().WhichOneof(alternatives)
+	alternative := m.ProtoReflect().WhichOneof(alternatives())
 	if alternative == nil {
 		return nil, Absent("mechanism", allowedMechanism)
 	}
@@ -96,7 +98,9 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 }
 
 // alternatives is the oneof of all kinds.
-var alternatives = (*pb.Mechanism)(nil).ProtoReflect().Descriptor().Oneofs().ByName("kind")
+var alternatives = sync.OnceValue(func() protoreflect.OneofDescriptor {
+	return (*pb.Mechanism)(nil).ProtoReflect().Descriptor().Oneofs().ByName("kind")
+})
 
 // FromMechanism is the inverse of ToMechanism. Of no mechanism it makes nil,
 // which every reader refuses.
@@ -106,7 +110,7 @@ func FromMechanism(m mechanism.Mechanism) *pb.Mechanism {
 		return nil
 	}
 	out := new(pb.Mechanism)
-	alternative := alternatives.Fields().ByNumber(protowire.Number(k.Number))
+	alternative := alternatives().Fields().ByNumber(protowire.Number(k.Number))
 	message, d := out.ProtoReflect().Mutable(alternative).Message(), reflect.ValueOf(m)
 	for i := range k.Parameters {
 		p := &k.Parameters[i]

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"reflect"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -126,7 +127,7 @@ func (f *column) readInner(c context, path string, r protoreflect.Message, into 
 	if place == nil {
 		return Absent(path, alternativesOf(f.oneof))
 	}
-	form := actionsByKind[string(place.Name())]
+	form := actionForms().byKind[string(place.Name())]
 	v := reflect.New(form.of).Elem()
 	if err := form.read(f.within(c), path[:len(path)-len(f.name)]+form.kind, r.Get(place), v); err != nil {
 		return err
@@ -151,7 +152,7 @@ func (m *message) write(v reflect.Value, empty protoreflect.Value) protoreflect.
 			r.Set(f.place, protoreflect.ValueOfBool(true))
 		case isEmpty(x):
 		case f.oneof != nil:
-			form := actionsByKind[x.Interface().(ledger.Action).Kind()]
+			form := actionForms().byKind[x.Interface().(ledger.Action).Kind()]
 			place := f.oneof.Fields().ByName(protoreflect.Name(form.kind))
 			r.Set(place, form.write(x.Elem(), r.NewField(place)))
 		default:
@@ -203,7 +204,7 @@ func (f *column) checkInner(c context, path string, x reflect.Value) error {
 	if f.Inner == "asked" && !reflect.DeepEqual(ledger.Asked(x.Interface().(ledger.Action)), x.Interface()) {
 		return Invalid(join(path, kind), "what a decision adds", "only what is asked for")
 	}
-	return actionsByKind[kind].check(f.within(c), join(path, kind), x.Elem())
+	return actionForms().byKind[kind].check(f.within(c), join(path, kind), x.Elem())
 }
 
 // checkWhole checks which fields belong together, as the domain knows it.
@@ -240,18 +241,21 @@ func (m *message) canonical(b []byte, v reflect.Value) []byte {
 	return b
 }
 
-// A Form converts values of type T to messages of type M and back, by the table of T's fields.
-type Form[T any, M proto.Message] struct{ message *message }
+// A Form converts values of type T to messages of type M and back, by the table of T's fields. It reads the table
+// when it is first used.
+type Form[T any, M proto.Message] struct{ message func() *message }
 
 // FormOf returns the form of two types.
 func FormOf[T any, M proto.Message]() Form[T, M] {
-	var m M
-	return Form[T, M]{newMessage(reflect.TypeFor[T](), m.ProtoReflect().Type())}
+	return Form[T, M]{sync.OnceValue(func() *message {
+		var m M
+		return newMessage(reflect.TypeFor[T](), m.ProtoReflect().Type())
+	})}
 }
 
 // Read converts a message without a check of ranges. Fields in errors are below path.
 func (f Form[T, M]) Read(path string, m M) (v T, err error) {
-	err = f.message.read(context{}, path, protoreflect.ValueOfMessage(m.ProtoReflect()), reflect.ValueOf(&v).Elem())
+	err = f.message().read(context{}, path, protoreflect.ValueOfMessage(m.ProtoReflect()), reflect.ValueOf(&v).Elem())
 	return v, err
 }
 
@@ -275,13 +279,13 @@ func (f Form[T, M]) ReadAll(path string, list []M) (out []T, err error) {
 
 // Check checks the ranges of a value.
 func (f Form[T, M]) Check(path string, v T) error {
-	return f.message.check(context{}, path, reflect.ValueOf(v))
+	return f.message().check(context{}, path, reflect.ValueOf(v))
 }
 
 // Write is the inverse of Read.
 func (f Form[T, M]) Write(v T) M {
-	return f.message.write(reflect.ValueOf(v), protoreflect.ValueOfMessage(f.message.message.New())).Message().
-		Interface().(M)
+	form := f.message()
+	return form.write(reflect.ValueOf(v), protoreflect.ValueOfMessage(form.message.New())).Message().Interface().(M)
 }
 
 // Given is Write, and nil of the zero value.

@@ -101,7 +101,7 @@ func FromRecord(r ledger.Record, raw bool) *pb.Entry {
 		e.Approval = ApprovalForm.Write(*a)
 	}
 	action := FromAction(r.Entry.Action).ProtoReflect()
-	e.ProtoReflect().Set(entryAction.Fields().ByName(protoreflect.Name(r.Entry.Action.Kind())),
+	e.ProtoReflect().Set(entryAction().Fields().ByName(protoreflect.Name(r.Entry.Action.Kind())),
 		protoreflect.ValueOfMessage(action))
 	if raw {
 		e.Raw = r.Raw

@@ -14,7 +14,7 @@ import (
 )
 
 func approvals(p *cli.Program) *cobra.Command {
-	return cli.Group(&cobra.Command{
+	return cli.Group(p, &cobra.Command{
 		Use:   "approvals",
 		Short: "List, approve and withdraw what others have proposed",
 		Long: `Where the access policy asks for two people, one officer proposes a raise, a refund,
@@ -23,7 +23,11 @@ person, who is an officer too, approves it. The approval does it, decided on the
 docs/access.md says more.`,
 		Example: `  accountctl approvals list
   accountctl approvals approve team/mnist --proposal 12`,
-	}, approvalsList(p), approve(p), withdraw(p))
+	},
+		cli.Command{Name: "list", Make: approvalsList},
+		cli.Command{Name: "approve", Make: approve},
+		cli.Command{Name: "withdraw", Make: withdraw},
+	)
 }
 
 func approvalsList(p *cli.Program) *cobra.Command {

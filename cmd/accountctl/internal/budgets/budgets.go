@@ -3,13 +3,17 @@
 // refund a charge. Each file is one command, and each command makes one write.
 package budgets
 
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-)
+import "github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 
 // Commands are this package's commands, in the order of the help.
-func Commands(p *cli.Program) []*cobra.Command {
-	return []*cobra.Command{reserve(p), commit(p), release(p), expire(p), raise(p), refund(p), approvals(p)}
+func Commands() []cli.Command {
+	return []cli.Command{
+		{Name: "reserve", Make: reserve},
+		{Name: "commit", Make: commit},
+		{Name: "release", Make: release},
+		{Name: "expire", Make: expire},
+		{Name: "raise", Make: raise},
+		{Name: "refund", Make: refund},
+		{Name: "approvals", Make: approvals},
+	}
 }

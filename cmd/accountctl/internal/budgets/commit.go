@@ -34,7 +34,7 @@ then the ledger that reserve has named beside the position, such as system:sets/
   accountctl commit system:sets/3 --reservation 17 --file done.json`,
 		ValidArgsFunction: workloads.CompleteCharge(p),
 	}
-	flags := workloads.AddChargeFlags(p, c, "accountctl commit NAME %s --reservation 3")
+	flags := workloads.AddChargeFlags(c, "accountctl commit NAME %s --reservation 3")
 	reservation := reservationFlag(c)
 	c.Args = workloads.ChargeArgs
 	w := writes.AddFlags(p, c)

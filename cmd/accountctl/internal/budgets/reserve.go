@@ -46,7 +46,7 @@ ledger is then one of the daemon's own, such as system:sets/3.
 	}
 	ledgers, by := several.AddFlags(c), several.AddContribution(c)
 	c.Args = ledgers.Arguments(true)
-	flags := workloads.AddChargeFlags(p, c, "accountctl reserve NAME %s --lifetime 24h")
+	flags := workloads.AddChargeFlags(c, "accountctl reserve NAME %s --lifetime 24h")
 	var lifetime lifetime
 	c.Flags().Var(&lifetime, "lifetime", "how long, in whole seconds: "+allowedLifetimes)
 	w := writes.AddFlags(p, c)

@@ -15,7 +15,7 @@ import (
 )
 
 func accessGroup(p *cli.Program) *cobra.Command {
-	return cli.Group(&cobra.Command{
+	return cli.Group(p, &cobra.Command{
 		Use:   "access",
 		Short: "Say who may do what, and why",
 		Long: `The access policy of the daemon (accountantd --access-policy) says who may do what:
@@ -23,7 +23,10 @@ docs/access.md. These commands say who you are to the daemon, and whether somebo
 do something and why.`,
 		Example: `  accountctl access whoami
   accountctl access check cn:ann Raise team/mnist`,
-	}, accessCheck(p), whoami(p))
+	},
+		cli.Command{Name: "check", Make: accessCheck},
+		cli.Command{Name: "whoami", Make: whoami},
+	)
 }
 
 func accessCheck(p *cli.Program) *cobra.Command {

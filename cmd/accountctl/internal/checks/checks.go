@@ -5,13 +5,16 @@
 // data directory (doctor_files.go); access says who may do what.
 package checks
 
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-)
+import "github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 
 // Commands are this package's commands, in the order of the help.
-func Commands(p *cli.Program) []*cobra.Command {
-	return []*cobra.Command{verify(p), head(p), backup(p), storeStatus(p), doctor(p), accessGroup(p)}
+func Commands() []cli.Command {
+	return []cli.Command{
+		{Name: "verify", Make: verify},
+		{Name: "head", Make: head},
+		{Name: "backup", Make: backup},
+		{Name: "status", Make: storeStatus},
+		{Name: "doctor", Make: doctor},
+		{Name: "access", Make: accessGroup},
+	}
 }

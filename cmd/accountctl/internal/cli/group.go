@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,35 +17,56 @@ func Needs(c *cobra.Command, flags ...string) error {
 	return nil
 }
 
+// A Command is a command that is made with its flags only if it is needed, as that takes as long as running it.
+type Command struct {
+	Name  string // the first word of its Use
+	Make  func(*Program) *cobra.Command
+	title string // in the help of the one above it
+}
+
 // Under puts commands under a title in the help of the one above them.
-func Under(title string, commands []*cobra.Command) []*cobra.Command {
-	for _, c := range commands {
-		c.GroupID = title
+func Under(title string, commands []Command) []Command {
+	for i := range commands {
+		commands[i].title = title
 	}
 	return commands
 }
 
-// Group makes c a command that only holds others.
-func Group(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
+// Group makes c a command that only holds others. If the line goes on with the name of one of them, only that one is
+// made; otherwise all of them are, for the help, a completion or advice.
+func Group(p *Program, c *cobra.Command, children ...Command) *cobra.Command {
+	made := children
+	if i := slices.IndexFunc(children, p.next); i >= 0 {
+		made, p.Words = children[i:i+1], p.Words[1:]
+	} else {
+		p.Words = nil
+	}
 	for _, child := range children {
-		if id := child.GroupID; id != "" && !c.ContainsGroup(id) {
+		if id := child.title; id != "" && !c.ContainsGroup(id) {
 			c.AddGroup(&cobra.Group{ID: id, Title: id})
 		}
 	}
-	c.AddCommand(children...)
+	for _, child := range made {
+		command := child.Make(p)
+		command.GroupID = child.title
+		c.AddCommand(command)
+	}
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
 		names := make([]string, len(children))
 		for i, child := range children {
-			names[i] = child.Name()
+			names[i] = child.Name
 		}
 		return Usage(c, "unknown command %q; %sallowed: %s", args[0], Meant(args[0], names), strings.Join(names, ", "))
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	return c
 }
+
+// next reports whether the line goes on with the command's name.
+func (p *Program) next(c Command) bool { return len(p.Words) > 0 && p.Words[0] == c.Name }
 
 // Arguments requires exactly the arguments that are named.
 func Arguments(wanted ...string) cobra.PositionalArgs {

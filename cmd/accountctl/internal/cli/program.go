@@ -9,9 +9,6 @@ import (
 	"bufio"
 	"cmp"
 	"io"
-	"slices"
-
-	"github.com/spf13/cobra"
 )
 
 // Program is what every subcommand shares: how it reaches the daemon, and where it reads
@@ -22,7 +19,8 @@ type Program struct {
 	Out *bufio.Writer // whoever runs the command flushes it
 	Err io.Writer
 
-	// Words are the arguments of the line that is run; nil where no line is, and every command is shown whole.
+	// Words are the arguments of the line that is run, without the commands that Group has found in it. They
+	// are nil where no line is run.
 	Words []string
 
 	Colour bool // colours may be written to Out
@@ -35,10 +33,4 @@ type Program struct {
 func NewProgram(env func(string) string, in io.Reader, out, err io.Writer) *Program {
 	return &Program{In: in, Out: bufio.NewWriter(out), Err: err, Colour: coloured(out, env),
 		width: cmp.Or(widthOf(out), columnsOf(env)), errWidth: cmp.Or(widthOf(err), columnsOf(env))}
-}
-
-// Names reports whether the line may name the command. A command that it does not name is not run, nor is its
-// help shown, so that the flags that take long to make can be left out.
-func (p *Program) Names(c *cobra.Command) bool {
-	return p.Words == nil || slices.Contains(p.Words, c.Name())
 }

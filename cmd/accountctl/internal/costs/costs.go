@@ -13,14 +13,21 @@
 //   - import and export read and write what other accountants keep (interchange.go).
 package costs
 
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-)
+import "github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 
 // Commands are this package's commands, in the order of the help.
-func Commands(p *cli.Program) []*cobra.Command {
-	return []*cobra.Command{compute(p), explain(p), curve(p), plot(p), canaries(p), calibrate(p), convert(p),
-		importWorkload(p), exportWorkload(p), listMechanisms(p), answer(p)}
+func Commands() []cli.Command {
+	return []cli.Command{
+		{Name: "compute", Make: compute},
+		{Name: "explain", Make: explain},
+		{Name: "curve", Make: curve},
+		{Name: "plot", Make: plot},
+		{Name: "canaries", Make: canaries},
+		{Name: "calibrate", Make: calibrate},
+		{Name: "convert", Make: convert},
+		{Name: "import", Make: importWorkload},
+		{Name: "export", Make: exportWorkload},
+		{Name: "mechanisms", Make: listMechanisms},
+		{Name: "answer", Make: answer},
+	}
 }

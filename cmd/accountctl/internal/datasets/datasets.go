@@ -16,8 +16,10 @@ import (
 )
 
 // Commands are this package's commands, in the order of the help.
-func Commands(p *cli.Program) []*cobra.Command {
-	return []*cobra.Command{cli.Group(&cobra.Command{
+func Commands() []cli.Command { return []cli.Command{{Name: "dataset", Make: dataset}} }
+
+func dataset(p *cli.Program) *cobra.Command {
+	return cli.Group(p, &cobra.Command{
 		Use:   "dataset",
 		Short: "Register datasets, whose budgets all their ledgers share",
 		Long: `A dataset that is registered has one budget, and every ledger that names it takes its
@@ -26,7 +28,13 @@ docs/datasets.md explains it with an example.`,
 		Example: `  accountctl dataset create survey --version 2026 --adjacency add-or-remove-one --privacy-unit user --max-records-per-unit 1 --bound-enforced-by "one row for each account" --budget epsilon=8,delta=1e-5,guard=rdp --server unix:data/accountant.sock
   accountctl dataset list
   accountctl dataset statement survey > privacy.md`,
-	}, create(p), get(p), list(p), amend(p), statementOf(p))}
+	},
+		cli.Command{Name: "create", Make: create},
+		cli.Command{Name: "get", Make: get},
+		cli.Command{Name: "list", Make: list},
+		cli.Command{Name: "amend", Make: amend},
+		cli.Command{Name: "statement", Make: statementOf},
+	)
 }
 
 // parseReference reads ID, or ID@VERSION.

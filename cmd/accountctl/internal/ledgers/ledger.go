@@ -12,7 +12,7 @@ import (
 )
 
 func ledger(p *cli.Program) *cobra.Command {
-	return cli.Group(&cobra.Command{
+	return cli.Group(p, &cobra.Command{
 		Use:   "ledger",
 		Short: "Create, show, list, reconcile and close ledgers",
 		Long: `A ledger keeps what differentially private mechanisms were run on one dataset.
@@ -21,8 +21,14 @@ It is never deleted and its name is never used again; closing it is final.`,
   accountctl ledger create shared --adjacency add-or-remove-one --budget epsilon=8,delta=1e-5,guard=rdp --expected-run workload.json
   accountctl ledger list --prefix team/`,
 	},
-		ledgerCreate(p), ledgerGet(p), ledgerList(p), ledgerRefusals(p),
-		ledgerReconcile(p), ledgerAcknowledge(p), ledgerClose(p))
+		cli.Command{Name: "create", Make: ledgerCreate},
+		cli.Command{Name: "get", Make: ledgerGet},
+		cli.Command{Name: "list", Make: ledgerList},
+		cli.Command{Name: "refusals", Make: ledgerRefusals},
+		cli.Command{Name: "reconcile", Make: ledgerReconcile},
+		cli.Command{Name: "acknowledge", Make: ledgerAcknowledge},
+		cli.Command{Name: "close", Make: ledgerClose},
+	)
 }
 
 // writeLedger writes a ledger's state for people.

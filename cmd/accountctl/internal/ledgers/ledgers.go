@@ -4,14 +4,20 @@
 // balance.go write a ledger's properties and what is left of it, for several of them.
 package ledgers
 
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-)
+import "github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 
 // Commands are this package's commands, in the order of the help.
-func Commands(p *cli.Program) []*cobra.Command {
-	return []*cobra.Command{ledger(p), report(p), query(p), entries(p), watch(p), statementOf(p),
-		overview(p), history(p), spending(p), forecast(p)}
+func Commands() []cli.Command {
+	return []cli.Command{
+		{Name: "ledger", Make: ledger},
+		{Name: "report", Make: report},
+		{Name: "query", Make: query},
+		{Name: "entries", Make: entries},
+		{Name: "watch", Make: watch},
+		{Name: "statement", Make: statementOf},
+		{Name: "overview", Make: overview},
+		{Name: "history", Make: history},
+		{Name: "spending", Make: spending},
+		{Name: "forecast", Make: forecast},
+	}
 }

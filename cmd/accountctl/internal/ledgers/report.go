@@ -47,7 +47,7 @@ the message says of each such ledger what it lacks, and what would fit in all.
 	}
 	ledgers, by := several.AddFlags(c), several.AddContribution(c)
 	c.Args = ledgers.Arguments(true)
-	flags := workloads.AddChargeFlags(p, c, "accountctl report NAME %s")
+	flags := workloads.AddChargeFlags(c, "accountctl report NAME %s")
 	w := writes.AddFlags(p, c)
 	check := c.Flags().Bool("check", false, "decide, but write nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -43,13 +43,10 @@ type given struct {
 	before int // how many arguments that are no flags stand before it
 }
 
-// AddFlags adds the flags to c, if the line may name c. A flag of the same name that c has already is shared: after
-// a mechanism with such a parameter it is the mechanism's, elsewhere it stays the command's.
-func AddFlags(p *cli.Program, c *cobra.Command) *Flags {
+// AddFlags adds the flags to c. A flag of the same name that c has already is shared: after a mechanism with such a
+// parameter it is the mechanism's, elsewhere it stays the command's.
+func AddFlags(c *cobra.Command) *Flags {
 	f := &Flags{command: c, own: map[string]pflag.Value{}}
-	if !p.Names(c) {
-		return f
-	}
 	add := func(name, kind, text string, usage func(name string) string) {
 		flag := c.Flags().Lookup(spelling.Dashed(name))
 		if flag == nil {

@@ -18,7 +18,7 @@ import (
 // parse runs a command whose arguments are mechanisms, on one line.
 func parse(line string) (events []*accountantv1.Event, err error) {
 	c := &cobra.Command{Use: "test", SilenceErrors: true, SilenceUsage: true}
-	f := AddFlags(&cli.Program{}, c)
+	f := AddFlags(c)
 	c.RunE = func(_ *cobra.Command, args []string) (err error) {
 		events, err = f.Events(slices.DeleteFunc(slices.Clone(args),
 			func(word string) bool { return word == Separator }))

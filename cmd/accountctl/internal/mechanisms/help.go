@@ -23,7 +23,10 @@ func parameterHelp(name string) string {
 	var said []string
 	for _, k := range mechanism.Kinds() {
 		for _, p := range k.Parameters {
-			if text := firstSentence(p); p.Name == name && !slices.Contains(said, text) {
+			if p.Name != name {
+				continue
+			}
+			if text := firstSentence(p); !slices.Contains(said, text) {
 				said = append(said, text)
 			}
 		}
@@ -105,7 +108,7 @@ func Table() string {
 // FlagHelp says what each flag of the mechanisms means.
 func FlagHelp() string {
 	c := &cobra.Command{}
-	AddFlags(&cli.Program{}, c)
+	AddFlags(c)
 	c.Flags().VisitAll(func(f *pflag.Flag) { f.Annotations = nil }) // this is where they are listed
 	return cli.FlagText(c.Flags())
 }

@@ -26,8 +26,8 @@ type ChargeFlags struct {
 
 // AddChargeFlags adds --file, the flags of mechanisms, and --label. The pattern is a line of
 // the command that works, with %s in the place of the mechanisms: errors show it.
-func AddChargeFlags(p *cli.Program, c *cobra.Command, pattern string) ChargeFlags {
-	return ChargeFlags{FileFlag(c), mechanisms.AddFlags(p, c), pattern, values.LabelsFlag(c)}
+func AddChargeFlags(c *cobra.Command, pattern string) ChargeFlags {
+	return ChargeFlags{FileFlag(c), mechanisms.AddFlags(c), pattern, values.LabelsFlag(c)}
 }
 
 // ChargeArgs are NAME and, unless there is a file, mechanisms.

@@ -30,7 +30,7 @@ func AddPlanFlags(p *cli.Program, c *cobra.Command, pattern string, flags ...str
 				return mechanisms.Kinds(), cobra.ShellCompDirectiveDefault // and files
 			})
 	}
-	return &PlanFlags{program: p, command: c, mechanisms: mechanisms.AddFlags(p, c), pattern: pattern}
+	return &PlanFlags{program: p, command: c, mechanisms: mechanisms.AddFlags(c), pattern: pattern}
 }
 
 // Planned is a workload of a flag's value.

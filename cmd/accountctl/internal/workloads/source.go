@@ -33,7 +33,7 @@ type Source struct {
 // mechanisms: errors show it.
 func AddSource(p *cli.Program, c *cobra.Command, wanted, pattern string) *Source {
 	s := &Source{program: p, command: c, file: FileFlag(c), wanted: wanted, pattern: pattern,
-		mechanisms: mechanisms.AddFlags(p, c)}
+		mechanisms: mechanisms.AddFlags(c)}
 	s.adjacency = c.Flags().String("adjacency", "",
 		"of mechanisms from flags: "+strings.Join(spelling.Adjacencies(), "|")+
 			" (default "+spelling.Adjacency(defaultAdjacency)+")")
