@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -8,9 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
 
@@ -30,9 +33,9 @@ func traces(ctx context.Context, logger *slog.Logger) (r *spans.Recorder, stop f
 	if !tracesAsked(os.Getenv) {
 		return nil, func() {}, nil
 	}
-	exporter, err := autoexport.NewSpanExporter(ctx)
+	exporter, err := newExporter(ctx, os.Getenv)
 	if err != nil {
-		return nil, nil, usageError{fmt.Errorf("OpenTelemetry's variables OTEL_…: %w", err)}
+		return nil, nil, usageError{err}
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("traces", "error", err) }))
 	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "accountantd"),
@@ -48,6 +51,25 @@ func traces(ctx context.Context, logger *slog.Logger) (r *spans.Recorder, stop f
 			logger.Warn("traces: the last spans could not be sent", "error", err)
 		}
 	}, nil
+}
+
+// newExporter returns the exporter that the environment names. The exporters of OTLP read their own variables.
+func newExporter(ctx context.Context, env func(string) string) (trace.SpanExporter, error) {
+	switch name := env("OTEL_TRACES_EXPORTER"); name {
+	case "", "otlp":
+	case "console":
+		return stdouttrace.New()
+	default:
+		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: %q; allowed: otlp, console or none", name)
+	}
+	protocol := cmp.Or(env("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), env("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
+	switch protocol {
+	case "http/protobuf":
+		return otlptracehttp.New(ctx)
+	case "grpc":
+		return otlptracegrpc.New(ctx)
+	}
+	return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q; allowed: http/protobuf or grpc", protocol)
 }
 
 // tracesAsked reports whether the environment asks for traces.

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -39,11 +42,43 @@ func TestTracesAsked(t *testing.T) {
 
 // An exporter that does not exist is a mistake in the settings, which ends the daemon with status 2.
 func TestWrongExporter(t *testing.T) {
-	t.Setenv("OTEL_TRACES_EXPORTER", "carrier-pigeon")
-	_, _, err := traces(t.Context(), slog.New(slog.DiscardHandler))
-	var usage usageError
-	if !errors.As(err, &usage) {
-		t.Errorf("%v; want a usageError", err)
+	for _, c := range []struct{ name, value, allowed string }{
+		{"OTEL_TRACES_EXPORTER", "carrier-pigeon", "otlp, console or none"},
+		{"OTEL_EXPORTER_OTLP_PROTOCOL", "http/json", "http/protobuf or grpc"},
+		{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "smtp", "http/protobuf or grpc"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
+			t.Setenv(c.name, c.value)
+			_, _, err := traces(t.Context(), slog.New(slog.DiscardHandler))
+			var usage usageError
+			if !errors.As(err, &usage) || !strings.Contains(err.Error(), c.allowed) {
+				t.Errorf("%v; want a usageError with %q", err, c.allowed)
+			}
+		})
+	}
+}
+
+// Each exporter that the variables may name is made; none of them connects before there is a span.
+func TestExporters(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{nil, "*otlptracehttp.client"},
+		{map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "*otlptracegrpc.client"},
+		{map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"},
+			"*otlptracehttp.client"},
+		{map[string]string{"OTEL_TRACES_EXPORTER": "console"}, "*stdouttrace.Exporter"},
+	} {
+		e, err := newExporter(t.Context(), func(name string) string { return c.env[name] })
+		got := fmt.Sprintf("%T", e)
+		if o, ok := e.(*otlptrace.Exporter); ok {
+			got = fmt.Sprint(o.MarshalLog())
+		}
+		if err != nil || !strings.Contains(got, c.want) {
+			t.Errorf("%v: %s, %v; want %s", c.env, got, err, c.want)
+		}
 	}
 }
 

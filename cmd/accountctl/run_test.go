@@ -27,6 +27,24 @@ func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
+// A command is found by the name under which it is listed, also where only it is made.
+func TestCommandsNames(t *testing.T) {
+	eachCommand(testRoot(), func(c *cobra.Command) {
+		if !c.HasParent() || c.Name() == "help" {
+			return
+		}
+		words := strings.Fields(c.CommandPath())[1:]
+		found, _, err := root(&cli.Program{Words: words}, func(string) string { return "" }).Find(words)
+		if err != nil || found.CommandPath() != c.CommandPath() || len(found.Parent().Commands()) != 1 {
+			t.Errorf("%s: found %s among %d, %v; want it alone", c.CommandPath(), found.CommandPath(),
+				len(found.Parent().Commands()), err)
+		}
+		if want, got := cli.HelpText(c), cli.HelpText(found); got != want {
+			t.Errorf("%s: its help differs where only it is made:\n%s\nwant:\n%s", c.CommandPath(), got, want)
+		}
+	})
+}
+
 // Every command explains itself, and its examples name commands and flags that
 // exist; the first is of the command itself.
 func TestEveryCommandHasHelp(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -76,12 +77,14 @@ const (
 )
 
 // nonFinite matches those words, and strings, in which they are left alone.
-var nonFinite = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
+var nonFinite = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
+})
 
 // quoted puts them in quotes, so that the file can be read and the field that has one
 // can be named.
 func quoted(data []byte) []byte {
-	return nonFinite.ReplaceAllFunc(data, func(word []byte) []byte {
+	return nonFinite().ReplaceAllFunc(data, func(word []byte) []byte {
 		if word[0] == '"' {
 			return word
 		}

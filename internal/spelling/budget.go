@@ -3,6 +3,7 @@ package spelling
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
@@ -40,11 +41,11 @@ var guardWords = strings.NewReplacer(" by BASIC", ", by basic composition",
 	" by GDP", ", by Gaussian differential privacy", " by RDP", ", by Rényi divergences")
 
 // theBudget is how the API numbers a budget in front of what it allows.
-var theBudget = regexp.MustCompile(`\bbudgets\[\d+\] \(`)
+var theBudget = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bbudgets\[\d+\] \(`) })
 
 // Refusal is the daemon's text of a refusal with budgets as people know them: by what they allow, which the text
 // says, and not by their number.
-func Refusal(text string) string { return theBudget.ReplaceAllString(text, "the budget (") }
+func Refusal(text string) string { return theBudget().ReplaceAllString(text, "the budget (") }
 
 // Counted spells in words how a budget is counted, in a text of the daemon such as "ε = 8 at δ = 1e-05 by RDP".
 func Counted(budget string) string { return guardWords.Replace(budget) }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Prefix begins the names of the environment variables that these programs read.
@@ -25,8 +26,10 @@ var variables = []string{
 
 // ofKubernetes are the variables that Kubernetes sets in every pod for a service called
 // accountant, or accountant-anything.
-var ofKubernetes = regexp.MustCompile(
-	`^([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
+var ofKubernetes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`^([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
+})
 
 // Misspelt returns a warning about each variable in env ("NAME=value") that begins like ours
 // and that nothing reads, with the one that is probably meant, if there is one.
@@ -34,7 +37,7 @@ func Misspelt(env []string) (warnings []string) {
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
 		rest, ours := strings.CutPrefix(name, Prefix)
-		if !ours || slices.Contains(variables, rest) || ofKubernetes.MatchString(rest) {
+		if !ours || slices.Contains(variables, rest) || ofKubernetes().MatchString(rest) {
 			continue
 		}
 		warning := fmt.Sprintf("environment variable %.100q is not read by anything", name)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
@@ -34,7 +35,9 @@ func checkAddress(r *http.Request) error {
 }
 
 // fieldOfAPI is the field at the beginning of an error's text, such as "event.mechanism.dp_sgd.dataset_size: 0; …".
-var fieldOfAPI = regexp.MustCompile(`^(?:[a-z_0-9\[\]]+\.)*([a-z_]+)(?:\[\d+\])?: `)
+var fieldOfAPI = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[a-z_0-9\[\]]+\.)*([a-z_]+)(?:\[\d+\])?: `)
+})
 
 // typed are the fields of the API that pages ask with: what their reader has typed or chosen instead.
 var typed = map[string]string{
@@ -50,7 +53,7 @@ func inWords(err error) string {
 	if said.Code() != codes.InvalidArgument {
 		return text
 	}
-	found := fieldOfAPI.FindStringSubmatch(text)
+	found := fieldOfAPI().FindStringSubmatch(text)
 	if found == nil || !strings.Contains(text, "; allowed: ") {
 		return text
 	}

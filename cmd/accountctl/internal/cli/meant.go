@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -73,7 +74,7 @@ func Hint(text string) string {
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return "; it is beyond 1.7e308, the largest number of a computer"
-	case decimalComma.MatchString(text):
+	case decimalComma().MatchString(text):
 		return "; write " + strings.Replace(text, ",", ".", 1) + ", with a point"
 	case isPercent && notPercent == nil:
 		return "; for " + text + " write " + strconv.FormatFloat(x/100, 'g', -1, 64)
@@ -81,4 +82,4 @@ func Hint(text string) string {
 	return ""
 }
 
-var decimalComma = regexp.MustCompile(`^-?[0-9]+,[0-9]+$`)
+var decimalComma = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]+,[0-9]+$`) })

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -137,14 +138,14 @@ func flagOf(name string) string {
 	return spelling.Dashed(name)
 }
 
-var word = regexp.MustCompile(`\w+`)
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\w+`) })
 
 // inFlags writes the API's names of parameters, kinds and adjacencies in a text as the command
 // line does. A name without _ may be a word of the language, so it is taken for a parameter in an
 // enumeration only.
 func inFlags(text string) string {
 	enumeration := strings.Contains(text, "one of") || strings.Contains(text, "together with")
-	return word.ReplaceAllStringFunc(text, func(name string) string {
+	return word().ReplaceAllStringFunc(text, func(name string) string {
 		switch {
 		case isParameter(name) && (enumeration || strings.Contains(name, "_")):
 			return "--" + spelling.Dashed(name)

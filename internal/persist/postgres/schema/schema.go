@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 //go:embed migrations/*.sql
@@ -26,7 +27,7 @@ func Scripts() fs.FS {
 }
 
 // makes finds the tables that a script makes.
-var makes = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
+var makes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`) })
 
 // Tables are the names of the tables in which the ledgers are, as the scripts make them.
 func Tables() (names []string) {
@@ -35,7 +36,7 @@ func Tables() (names []string) {
 			return err
 		}
 		text, err := fs.ReadFile(Scripts(), path)
-		for _, found := range makes.FindAllSubmatch(text, -1) {
+		for _, found := range makes().FindAllSubmatch(text, -1) {
 			names = append(names, string(found[1]))
 		}
 		return err
