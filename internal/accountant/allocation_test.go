@@ -146,3 +146,32 @@ func TestAllocationHasDivergences(t *testing.T) {
 		}
 	}
 }
+
+// A question about one δ computes an epoch only as far out as that needs. The bounds enclose the same truth as those
+// of all questions, and are next to them.
+func TestReachOfOneDelta(t *testing.T) {
+	for _, x := range []struct {
+		noise, delta float64
+		steps        uint64
+		count        uint32
+	}{{1.1, 1e-6, 235, 60}, {0.5, 1e-9, 235, 1}, {1.1, 1e-5, 10, 1}, {5, 1e-6, 1000, 60}, {1 / 14., 1e-9, 1000, 1},
+		{1 / 19., 1e-14, 5000, 1}} {
+		c := compose(t, mechanism.ZeroOut, mechanism.Event{Count: x.count, Mechanism: mechanism.RandomAllocation{
+			Steps: x.steps, Mechanism: mechanism.Gaussian{NoiseMultiplier: x.noise}}})
+		near, far := AtDelta(x.delta), AtDelta(x.delta)
+		far.rough = true
+		a, err := Ask(c, near)
+		b, other := Ask(c, far)
+		if err != nil || other != nil {
+			t.Fatal(err, other)
+		}
+		if !(*a.EpsilonLower <= b.Epsilon && *b.EpsilonLower <= a.Epsilon) {
+			t.Errorf("%+v: [%v, %v] and [%v, %v] have no truth in common", x,
+				*a.EpsilonLower, a.Epsilon, *b.EpsilonLower, b.Epsilon)
+		}
+		if !(a.Epsilon <= b.Epsilon*(1+1e-4) && a.Epsilon-*a.EpsilonLower <= 1.5*(b.Epsilon-*b.EpsilonLower)) {
+			t.Errorf("%+v: [%v, %v] is wider than [%v, %v]", x,
+				*a.EpsilonLower, a.Epsilon, *b.EpsilonLower, b.Epsilon)
+		}
+	}
+}

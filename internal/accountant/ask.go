@@ -30,7 +30,16 @@ func (q *Question) losses(c mechanism.Composition) (loss.Composition, error) {
 	if err := q.begin(); err != nil {
 		return nil, err
 	}
-	return q.compose(c)
+	losses, err := q.compose(c)
+	return q.reach(losses), err
+}
+
+// reach has pairs that reach as far as q needs. Many rough questions share one.
+func (q Question) reach(c loss.Composition) loss.Composition {
+	if q.Delta == nil || q.rough {
+		return c
+	}
+	return c.Reach(*q.Delta)
 }
 
 // begin checks q and makes the interrupt that ends all work on it once its Stop says so.

@@ -112,6 +112,13 @@ func CurveOf(l Loss, in *num.Interrupt) (PrivacyCurve, bool) {
 	return nil, false
 }
 
+// Reaching is a loss with a pair that leaves out what is too rare to matter to most questions: it counts as an infinite
+// loss.
+type Reaching interface {
+	// Reach is the same loss, of which the pair may leave out so much more as infinite.
+	Reach(lost float64) Loss
+}
+
 // Repeated is a loss of which several releases may have their privacy curve as a sum.
 type Repeated interface {
 	// Repeat is the larger one of both directions for count ≥ 2 releases; nil if it is not known as a sum, or the

@@ -249,6 +249,30 @@ func LogTotalDown(logFinite, atom float64) float64 {
 	return num.DownBy(v, 16*num.Ulp*(1+math.Abs(v)))
 }
 
+// reachPart is what part of δ may be added to what counts as infinite.
+const reachPart = 0x1p-20
+
+// Reach is c with pairs that reach as far out as a question about δ = delta needs: more counts as an infinite loss, by
+// a millionth of δ at most.
+func (c Composition) Reach(delta float64) Composition {
+	var n float64
+	for _, t := range c {
+		if _, ok := t.Loss.(Reaching); ok {
+			n += float64(t.Count)
+		}
+	}
+	if n == 0 {
+		return c
+	}
+	out := slices.Clone(c)
+	for i, t := range c {
+		if r, ok := t.Loss.(Reaching); ok {
+			out[i].Loss = r.Reach(reachPart * delta / n)
+		}
+	}
+	return out
+}
+
 // OrderOf is a key of long values.
 func OrderOf(values ...string) [4]float64 {
 	key := [4]float64{float64(len(values))}

@@ -112,6 +112,29 @@ func TestAgainstIntegration(t *testing.T) {
 	}
 }
 
+// What is left out at either end is no more than asked for, and bounds enclose δ as well where little is kept.
+func TestNearerReach(t *testing.T) {
+	for _, lost := range []float64{0x1p-40, 0x1p-48, 0x1p-80} {
+		for _, mu := range []float64{0.2, 1, 5} {
+			for _, steps := range []uint64{2, 235, 5000} {
+				if p := gaussianTo(mu, steps, lost).Above(steps); !(p.Infinite <= lost && p.Missing <= lost) {
+					t.Errorf("μ = %v, %d steps, %v asked for: P %v and Q %v", mu, steps, lost, p.Infinite, p.Missing)
+				}
+			}
+		}
+		law := gaussianTo(1, 2, lost)
+		above, below := law.Above(2), law.Below(2)
+		for _, epsilon := range []float64{0, 0.3, 1, 2} {
+			d := exact(1, 2, epsilon, false)
+			low, _ := below.curves(epsilon)
+			high, _ := above.curves(epsilon)
+			if !(low <= d*(1+1e-7) && high >= d*(1-1e-7) && high-low <= 4e-3*high) {
+				t.Errorf("%v asked for, ε = %v: [%v, %v], it is %v", lost, epsilon, low, high, d)
+			}
+		}
+	}
+}
+
 // Far out in both directions ln δ is known within 10⁻² also where cells are few for how far the ratios reach: of 1,000
 // steps with μ = 5 it was known within 1.6·10⁻².
 func TestNarrowFarOut(t *testing.T) {

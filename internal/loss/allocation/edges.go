@@ -18,12 +18,12 @@ const knotsOf, knotWidth = 150, 0.3
 // slowly, and on the scale of a normal quantile.
 const logWidth, topWidth, normalWidth = 0.0175, 0.028, 0.0116
 
-// mostCells bounds the cells of a law. normalRange is about the length of the part of the normal
-// scale that is of interest.
-const mostCells, normalRange = 4000, 27
+// mostCells bounds the cells of a law.
+const mostCells = 4000
 
-// tailMass is what may be left out at either end.
-const tailMass = 1e-42
+// tailPart is what part of all that may be left out each sum may leave out at either end. What is beyond farPart times
+// as much shows little: cells are farWidth times as wide there.
+const tailPart, farPart, farWidth = 0x1p-13, 0x1p10, 8
 
 // margin is by what factor, less 1, the outer edges are beyond the outermost outcomes, so that
 // no rounding puts an outcome outside.
@@ -40,7 +40,8 @@ func gridOf(x, y Bounds, in *num.Interrupt) grid {
 	a, b := x.below, y.below
 	coarseA, coarseB := a.reduced(knotsOf), b.reduced(knotsOf)
 	all := sumOf(coarseA, coarseB)
-	s := all.trimmed()
+	s, near := all.trimmed(x.lost*tailPart), all.trimmed(x.lost*farPart)
+	nearLow, nearHigh := math.Log(near.at[0]), math.Log(near.at[len(near.at)-1])
 	lowA, highA := x.ends()
 	lowB, highB := y.ends()
 	u, v := s.curve()
@@ -59,6 +60,8 @@ func gridOf(x, y Bounds, in *num.Interrupt) grid {
 		switch {
 		case v[i+1] <= x.logFloor:
 			return log / floorWidth
+		case v[i+1] < nearLow || v[i] > nearHigh:
+			return cellsIn(normal, log, logWidth) / farWidth
 		case v[i] <= x.logMean:
 			return cellsIn(normal, log, logWidth)
 		}
@@ -198,14 +201,14 @@ func sumOf(a, b law) law {
 	return sum
 }
 
-// trimmed is the law without ends that hold next to nothing of Q, or of P = s·Q.
-func (l law) trimmed() law {
+// trimmed is the law without ends that hold less than tail of Q, or of P = s·Q.
+func (l law) trimmed(tail float64) law {
 	first, last := 0, len(l.at)-1
-	for sum := l.mass[first]; first < last && sum < tailMass; sum += l.mass[first] {
+	for sum := l.mass[first]; first < last && sum < tail; sum += l.mass[first] {
 		first++
 	}
 	mean := l.mean()
-	for sum := l.mass[last] * l.at[last]; first < last && sum < tailMass*mean; sum += l.mass[last] * l.at[last] {
+	for sum := l.mass[last] * l.at[last]; first < last && sum < tail*mean; sum += l.mass[last] * l.at[last] {
 		last--
 	}
 	return law{at: l.at[first : last+1], mass: l.mass[first : last+1]}

@@ -29,6 +29,7 @@ type law struct {
 type Bounds struct {
 	below, above law
 	width        float64 // of cells, in units of the usual ones
+	lost         float64 // of the whole sum, what may be left out at either end
 
 	// Of the whole sum: ln of what is too small to show much in it, and of its mean.
 	logFloor, logMean float64
@@ -56,7 +57,7 @@ func plus(a, b Bounds, in *num.Interrupt) Bounds {
 	g := gridOf(a, b, in)
 	return Bounds{
 		below: added(a.below, b.below, g, false, in).gathered(), above: added(a.above, b.above, g, true, in).spread(),
-		width: a.width, logFloor: a.logFloor, logMean: a.logMean,
+		width: a.width, lost: a.lost, logFloor: a.logFloor, logMean: a.logMean,
 	}
 }
 

@@ -7,9 +7,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// Outcomes beyond probabilities of about e^logTail are taken together.
-const logTail = -97 // 1e-42
-
 // mostLog bounds the logarithms of ratios: they and their sums are to be numbers of binary64 that
 // keep their relative accuracy.
 const mostLog = 600
@@ -17,8 +14,11 @@ const mostLog = 600
 // Sum bounds the law of the sum of so many independent likelihood ratios X = P/Q under Q, steps ≥ 1, from a pair that
 // dominates the mechanism and one that it dominates, both with the record in P, and the pair from above with
 // P and Q exchanged. It fails if the ratios are too large or too small to be added up. width is
-// that of cells, 1 or more: bounds are as wide as its square, and take as much less time.
-func Sum(above, exchanged, below loss.Pair, steps uint64, width float64, in *num.Interrupt) (b Bounds, ok bool) {
+// that of cells, 1 or more: bounds are as wide as its square, and take as much less time. Outcomes of the sum are
+// computed as far out as lost, of which they leave out less at either end.
+func Sum(above, exchanged, below loss.Pair, steps uint64, width, lost float64, in *num.Interrupt) (b Bounds, ok bool) {
+	tail := lost * tailPart
+	logTail := math.Log(tail)
 	low, high := above.Ends(logTail, logTail)
 	_, top := exchanged.Ends(logTail, logTail) // what Q has of the least losses
 	low, high = math.Min(low, -top)-margin, high+margin
@@ -27,9 +27,10 @@ func Sum(above, exchanged, below loss.Pair, steps uint64, width float64, in *num
 	}
 	in.Spend(coarseCells * ratioWork)
 	coarse := ratio(below, stretch(nil, low, high, coarseCells), -1).gathered()
-	b = Bounds{width: width, logFloor: coarse.logFloor(steps), logMean: math.Log(num.Count(steps))}
+	b = Bounds{width: width, lost: lost, logFloor: coarse.logFloor(steps, logTail), logMean: math.Log(num.Count(steps))}
 	var logEdges []float64
 	all := high - low // over which the normal scale is taken to be even
+	normalRange := 2 * normalQuantile(tail)
 	for _, part := range [...]struct{ upTo, cells float64 }{
 		{b.logFloor, 1 / floorWidth},
 		{b.logMean, cellsIn(normalRange/all, 1, logWidth)},
@@ -63,7 +64,7 @@ const coarseCells = 400
 const floorPart, floorWidth = 1e-3, 1
 
 // logFloor is the logarithm of the floor: the least sum of so many is where Chernoff's bound is e^logTail.
-func (l law) logFloor(steps uint64) float64 {
+func (l law) logFloor(steps uint64, logTail float64) float64 {
 	t := float64(steps)
 	low, high := math.Log(1e-300), math.Log(1e300) // of the tilt
 	least := 0.0

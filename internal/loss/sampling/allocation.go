@@ -24,6 +24,7 @@ type allocated struct {
 	inner        loss.Loss // of one step
 	steps        uint64
 	width        float64 // of the cells, in units of the usual ones
+	lost         float64 // the probability that counts as an infinite loss
 	below, class bool
 	least        float64
 	counted      countedSteps
@@ -44,7 +45,7 @@ func ofAllocation(m mechanism.RandomAllocation, x loss.Maker) (loss.Loss, error)
 	if err != nil || m.Steps == 1 {
 		return inner, err
 	}
-	return allocated{inner: inner, steps: m.Steps, width: 1}, nil
+	return allocated{inner: inner, steps: m.Steps, width: 1, lost: outOfReach}, nil
 }
 
 // ofAllocations are the losses of a record that takes part in several steps: of a choice of one step in
@@ -58,7 +59,7 @@ func ofAllocations(m mechanism.RandomAllocation, x loss.Maker, records uint64) (
 	if err != nil || k == m.Steps {
 		return []loss.Term{{Loss: inner, Count: k}}, err
 	}
-	a := allocated{inner: inner, steps: m.Steps / k, width: 1, class: true}
+	a := allocated{inner: inner, steps: m.Steps / k, width: 1, lost: outOfReach, class: true}
 	if mu, ok := loss.MuOf(inner); ok && !inner.Facts().Dominating {
 		a.least = num.Down(mu * math.Sqrt(num.Count(k)/num.Count(m.Steps)) * (1 - 8*num.Ulp))
 	}
@@ -106,6 +107,9 @@ var allocations = loss.NewRemembered()
 // lies beyond the outcomes that are computed.
 const outOfReach = 0x1p-126
 
+// reaches are the probabilities that may count as an infinite loss instead.
+var reaches = [...]float64{0x1p-48, 0x1p-80}
+
 // mostSteps bounds the steps that are computed: the relative errors of probabilities grow with them.
 const mostSteps = 1 << 24
 
@@ -114,9 +118,20 @@ func (a allocated) Facts() loss.Facts {
 	f := a.inner.Facts()
 	f = loss.Facts{Name: "randomly allocated " + f.Name, Rho: f.Rho, Epsilon: f.Epsilon, Dominating: !a.below}
 	if !a.below {
-		f.InfinityMass, f.Cut = outOfReach, true
+		f.InfinityMass, f.Cut = a.lost, true
 	}
 	return f
+}
+
+// Reach takes the nearest one of few reaches, which are remembered.
+func (a allocated) Reach(lost float64) loss.Loss {
+	for _, r := range reaches {
+		if r <= lost {
+			a.lost = math.Max(a.lost, r)
+			break
+		}
+	}
+	return a
 }
 
 // Attained is the pair from below, if the inner loss is one that is attained. Of a record in several steps
@@ -130,7 +145,7 @@ func (a allocated) Attained() loss.Loss {
 	case a.class || a.inner.Facts().Dominating:
 		return nil
 	}
-	return allocated{inner: a.inner, steps: a.steps, width: a.width, below: true}
+	return allocated{inner: a.inner, steps: a.steps, width: a.width, lost: a.lost, below: true}
 }
 
 // table is the pair. Where it cannot be computed it is that of fewer steps or that of the inner
@@ -146,13 +161,23 @@ func (a allocated) table(in *num.Interrupt) loss.Loss {
 			return [...]loss.Loss{above, below}
 		}
 		steps := min(a.steps, mostSteps) // more steps never cost more
-		law, ok := allocation.Sum(dominating, a.inner.Pair(loss.Add, loss.Dominating, in),
-			a.inner.Pair(loss.Remove, loss.Dominated, in), steps, a.width, in)
+		sum := func(lost float64) (allocation.Bounds, bool) {
+			return allocation.Sum(dominating, a.inner.Pair(loss.Add, loss.Dominating, in),
+				a.inner.Pair(loss.Remove, loss.Dominated, in), steps, a.width, lost, in)
+		}
+		law, ok := sum(a.lost)
 		if !ok {
 			return [...]loss.Loss{above, below}
 		}
-		if p := law.Above(steps); math.Max(p.Infinite, p.Missing) <= outOfReach {
-			above = declared.Computed(a.Facts().Name, p.Losses, p.Masses, outOfReach, outOfReach, p.MassErr, p.LossErr)
+		p := law.Above(steps)
+		if math.Max(p.Infinite, p.Missing) > a.lost && a.lost > outOfReach { // the ends were found from coarse laws
+			if law, ok = sum(outOfReach); !ok {
+				return [...]loss.Loss{above, below}
+			}
+			p = law.Above(steps)
+		}
+		if math.Max(p.Infinite, p.Missing) <= a.lost {
+			above = declared.Computed(a.Facts().Name, p.Losses, p.Masses, a.lost, a.lost, p.MassErr, p.LossErr)
 		}
 		if p := law.Below(steps); steps == a.steps && len(p.Losses) > 0 {
 			below = declared.Computed(a.Facts().Name, p.Losses, p.Masses, 0, 0, p.MassErr, p.LossErr)

@@ -49,7 +49,7 @@ func (a allocated) completed(d loss.Direction, s float64, in *num.Interrupt) los
 	}
 	v := pair.Cumulant(d, s, in)
 	top, beyond := pair.Beyond(d, edgeWidth)
-	linear := num.Log(outOfReach) + math.Log1p(s) + s*top
+	linear := num.Log(a.lost) + math.Log1p(s) + s*top
 	tail := math.Inf(-1)
 	if !(top >= a.MaxLoss(d)) { // otherwise nothing lies beyond
 		tail = math.Inf(1)

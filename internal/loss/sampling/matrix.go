@@ -61,5 +61,5 @@ func ofAllocatedMatrix(m mechanism.AllocatedMatrix, x loss.Maker) (loss.Loss, er
 	if m.Choices() == 1 {
 		return inner, nil
 	}
-	return allocated{inner: inner, steps: m.Choices(), width: 1, class: !known}, nil
+	return allocated{inner: inner, steps: m.Choices(), width: 1, lost: outOfReach, class: !known}, nil
 }

@@ -30,7 +30,7 @@ const coarse = 4
 // ofSomeShuffled is below the loss of one mechanism that is meant by m: the record moves its batch
 // against all others (docs/math/shuffling.md §1.8.5.4). mu is of one batch.
 func ofSomeShuffled(m mechanism.Shuffled, mu float64, adj mechanism.Adjacency) loss.Loss {
-	a := allocated{steps: m.Steps(), below: true, width: coarse}
+	a := allocated{steps: m.Steps(), below: true, width: coarse, lost: outOfReach}
 	switch adj {
 	case mechanism.ReplaceOne: // mu is the distance of two records
 		a.inner = pairs.NewGaussian(num.DownBy(mu, 8*num.Ulp*mu))
