@@ -156,6 +156,9 @@ func TestReachOfOneDelta(t *testing.T) {
 		count        uint32
 	}{{1.1, 1e-6, 235, 60}, {0.5, 1e-9, 235, 1}, {1.1, 1e-5, 10, 1}, {5, 1e-6, 1000, 60}, {1 / 14., 1e-9, 1000, 1},
 		{1 / 19., 1e-14, 5000, 1}} {
+		if testing.Short() && x.noise < 0.1 {
+			continue // it takes ten times as long as the others
+		}
 		c := compose(t, mechanism.ZeroOut, mechanism.Event{Count: x.count, Mechanism: mechanism.RandomAllocation{
 			Steps: x.steps, Mechanism: mechanism.Gaussian{NoiseMultiplier: x.noise}}})
 		near, far := AtDelta(x.delta), AtDelta(x.delta)
@@ -172,6 +175,32 @@ func TestReachOfOneDelta(t *testing.T) {
 		if !(a.Epsilon <= b.Epsilon*(1+1e-4) && a.Epsilon-*a.EpsilonLower <= 1.5*(b.Epsilon-*b.EpsilonLower)) {
 			t.Errorf("%+v: [%v, %v] is wider than [%v, %v]", x,
 				*a.EpsilonLower, a.Epsilon, *b.EpsilonLower, b.Epsilon)
+		}
+	}
+}
+
+// Where the curve's bounds are far from each other, rdp is asked about all that a question about one δ leaves out.
+func TestReachWhereDivergencesMayAnswer(t *testing.T) {
+	c := compose(t, mechanism.ZeroOut,
+		mechanism.Event{Count: 20, Mechanism: mechanism.RandomAllocation{
+			Steps: 100, Mechanism: mechanism.Gaussian{NoiseMultiplier: 0.8}}},
+		mechanism.Event{Count: 1, Mechanism: mechanism.RenyiDP{
+			Orders: mechanism.NumbersOf(2, 4, 8), Epsilons: mechanism.NumbersOf(0.1, 0.2, 0.4)}})
+	b, err := AskBy(c, AtDelta(1e-5), RDP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ask := range map[string]func(mechanism.Composition, Question) (Answer, error){
+		"once": Ask, "again": new(Session).Ask, "tightest": new(Session).Tightest,
+	} {
+		a, err := ask(c, AtDelta(1e-5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range a.Analyses {
+			if r.Analysis == RDP && r.Epsilon != b.Epsilon {
+				t.Errorf("%s: ε ≤ %v by its divergences, not %v", name, r.Epsilon, b.Epsilon)
+			}
 		}
 	}
 }

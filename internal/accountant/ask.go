@@ -22,7 +22,7 @@ func Ask(c mechanism.Composition, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return q.all(losses, func() bound { return q.rdp(losses) }, func() bound { return q.pld(losses) }), nil
+	return q.deeper(losses, nil, q.rdp, q.pld), nil
 }
 
 // losses checks q and composes c's losses.
@@ -30,16 +30,38 @@ func (q *Question) losses(c mechanism.Composition) (loss.Composition, error) {
 	if err := q.begin(); err != nil {
 		return nil, err
 	}
-	losses, err := q.compose(c)
-	return q.reach(losses), err
+	return q.compose(c)
 }
 
-// reach has pairs that reach as far as q needs. Many rough questions share one.
-func (q Question) reach(c loss.Composition) loss.Composition {
+// reach has pairs that reach as far as q needs, and reports whether they leave anything out. Many rough questions
+// share pairs that do not.
+func (q Question) reach(c loss.Composition) (near loss.Composition, less bool) {
 	if q.Delta == nil || q.rough {
-		return c
+		return c, false
 	}
 	return c.Reach(*q.Delta)
+}
+
+// nextTo is how much larger than the lower bound on ε an upper bound next to it is at most, as a part of it.
+const nextTo = 0.01
+
+// deeper is the answer of every analysis, at first with pairs that reach as far as q needs, and with the quick bound
+// instead of rdp unless that is nil. If pld's bounds are then not as near to each other as wanted, rdp may be what
+// answers, or as good as that, and is asked about the whole c. Of pairs that leave something out that is known not to
+// be once pld's bounds are next to each other, as rdp of such pairs is looser by more.
+func (q Question) deeper(c loss.Composition, quick *bound, rdp, pld func(loss.Composition) bound) Answer {
+	near, less := q.reach(c)
+	first := func() bound { return rdp(near) }
+	if quick != nil {
+		first = func() bound { return *quick }
+	}
+	tight := q.nothing(PLD)
+	a := q.all(near, first, func() bound { tight = pld(near); return tight })
+	known := tight.Unsupported == "" && tight.Epsilon <= tight.lower*(1+nextTo)
+	if !less && quick == nil || a.Stopped || q.narrow(tight) || less && known {
+		return a
+	}
+	return q.all(c, func() bound { return rdp(c) }, func() bound { return tight })
 }
 
 // begin checks q and makes the interrupt that ends all work on it once its Stop says so.

@@ -34,18 +34,13 @@ func (s *Session) Ask(c mechanism.Composition, q Question) (Answer, error) {
 	if q.Epsilon != nil {
 		orders = &s.orders[1]
 	}
-	kept, ok := q.rdpBy(orders, losses)
-	if !ok {
-		a := q.all(losses, func() bound { return q.rdpKept(orders, losses) }, func() bound { return s.pld(losses, q) })
-		return a, nil
+	var quick *bound
+	near, _ := q.reach(losses)
+	if kept, ok := q.rdpBy(orders, near); ok {
+		quick = &kept
 	}
-	tight := q.nothing(PLD)
-	a := q.all(losses, func() bound { return kept }, func() bound { tight = s.pld(losses, q); return tight })
-	if q.narrow(tight) || a.Stopped {
-		return a, nil
-	}
-	// Here rdp may be what answers, or as good as that.
-	return q.all(losses, func() bound { return q.rdpKept(orders, losses) }, func() bound { return tight }), nil
+	return q.deeper(losses, quick, func(c loss.Composition) bound { return q.rdpKept(orders, c) },
+		func(c loss.Composition) bound { return s.pld(c, q) }), nil
 }
 
 // rdpBy is the rdp analysis at a kept order.
@@ -79,7 +74,8 @@ func (s *Session) Tightest(c mechanism.Composition, q Question) (Answer, error) 
 	if err != nil {
 		return Answer{}, err
 	}
-	b := s.pld(losses, q)
+	near, _ := q.reach(losses)
+	b := s.pld(near, q)
 	if q.narrow(b) {
 		return q.least([]bound{b}), nil
 	}

@@ -253,8 +253,8 @@ func LogTotalDown(logFinite, atom float64) float64 {
 const reachPart = 0x1p-20
 
 // Reach is c with pairs that reach as far out as a question about δ = delta needs: more counts as an infinite loss, by
-// a millionth of δ at most.
-func (c Composition) Reach(delta float64) Composition {
+// a millionth of δ at most. less reports whether any pair is another one.
+func (c Composition) Reach(delta float64) (near Composition, less bool) {
 	var n float64
 	for _, t := range c {
 		if _, ok := t.Loss.(Reaching); ok {
@@ -262,15 +262,16 @@ func (c Composition) Reach(delta float64) Composition {
 		}
 	}
 	if n == 0 {
-		return c
+		return c, false
 	}
-	out := slices.Clone(c)
+	near = slices.Clone(c)
 	for i, t := range c {
 		if r, ok := t.Loss.(Reaching); ok {
-			out[i].Loss = r.Reach(reachPart * delta / n)
+			near[i].Loss = r.Reach(reachPart * delta / n)
+			less = less || near[i].Loss != t.Loss
 		}
 	}
-	return out
+	return near, less
 }
 
 // OrderOf is a key of long values.
