@@ -269,7 +269,7 @@ func (r *several) denied(asked *ledger.NameRange, err error) error {
 // fromSetResult makes the API's view of a receipt.
 func fromSetResult(r keeper.SetResult) *pb.Receipt {
 	out := wire.FromReceipt(r.Receipt)
-	out.Contribution = pb.SetPart_Contribution(r.Contribution)
+	out.Contribution = wire.FromContribution(r.Contribution)
 	out.Members = make([]*pb.ReceiptMember, len(r.Members))
 	for i := range r.Members {
 		m := &r.Members[i]

@@ -41,7 +41,7 @@ func reservationsFrom(list []ledger.Reservation, from uint64) []ledger.Reservati
 func FitReservations(out *pb.Ledger, list []ledger.Reservation, room int) {
 	for _, r := range list {
 		line := &pb.Reservation{Position: r.Position, Child: r.Child, Principal: r.Principal, Holder: r.Holder,
-			RestOmitted: true, RestCount: r.Total(), Contribution: pb.SetPart_Contribution(r.Contribution)}
+			RestOmitted: true, RestCount: r.Total(), Contribution: FromContribution(r.Contribution)}
 		if r.Child == "" {
 			line.ExpireTime = timestamppb.New(r.Deadline)
 		}

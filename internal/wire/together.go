@@ -61,6 +61,14 @@ func ToContribution(field string, c pb.SetPart_Contribution) (ledger.Contributio
 	return contribution, nil
 }
 
+// FromContribution makes the API's view of a contribution: nil where there was one ledger, whose charges need none.
+func FromContribution(c ledger.Contribution) *pb.SetPart_Contribution {
+	if c == 0 {
+		return nil
+	}
+	return pb.SetPart_Contribution(c).Enum()
+}
+
 // ContributionAllowed explains both contributions.
 const ContributionAllowed = "OVER_ALL if the sensitivity bounds what a person's rows in all of the ledgers move the " +
 	"release by together (they are clipped per person), or IN_EACH if it bounds those in each ledger alone (somebody " +

@@ -997,7 +997,7 @@ type Reservation struct {
 	// The group of callers to which it belongs; empty if it belongs to its principal alone.
 	Holder string `protobuf:"bytes,8,opt,name=holder,proto3" json:"holder,omitempty"`
 	// Whose rows the sensitivity bounds, if the reservation is of several ledgers; absent if it is of this one alone.
-	Contribution  SetPart_Contribution `protobuf:"varint,9,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
+	Contribution  *SetPart_Contribution `protobuf:"varint,9,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution,oneof" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1089,8 +1089,8 @@ func (x *Reservation) GetHolder() string {
 }
 
 func (x *Reservation) GetContribution() SetPart_Contribution {
-	if x != nil {
-		return x.Contribution
+	if x != nil && x.Contribution != nil {
+		return *x.Contribution
 	}
 	return SetPart_CONTRIBUTION_UNSPECIFIED
 }
@@ -1193,8 +1193,8 @@ type Receipt struct {
 	// The ledgers, by name, if there were several: all that were written to.
 	Members []*ReceiptMember `protobuf:"bytes,8,rep,name=members,proto3" json:"members,omitempty"`
 	// Whose rows the sensitivity of a charge to several ledgers bounds, as it was asked for. Of a commit or a release it is
-	// that of the reservation.
-	Contribution  SetPart_Contribution `protobuf:"varint,9,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
+	// that of the reservation. Absent where there was one ledger.
+	Contribution  *SetPart_Contribution `protobuf:"varint,9,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution,oneof" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1286,8 +1286,8 @@ func (x *Receipt) GetMembers() []*ReceiptMember {
 }
 
 func (x *Receipt) GetContribution() SetPart_Contribution {
-	if x != nil {
-		return x.Contribution
+	if x != nil && x.Contribution != nil {
+		return *x.Contribution
 	}
 	return SetPart_CONTRIBUTION_UNSPECIFIED
 }
@@ -4248,7 +4248,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\aplanned\x18\x02 \x01(\x04R\aplanned\x12\x14\n" +
 	"\x05spent\x18\x03 \x01(\x04R\x05spent\x12\x1a\n" +
 	"\breserved\x18\x04 \x01(\x04R\breserved\x12\x1c\n" +
-	"\tremaining\x18\x05 \x01(\x04R\tremaining\"\xe7\x02\n" +
+	"\tremaining\x18\x05 \x01(\x04R\tremaining\"\xfd\x02\n" +
 	"\vReservation\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12;\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -4259,14 +4259,15 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\frest_omitted\x18\x06 \x01(\bR\vrestOmitted\x12\x1d\n" +
 	"\n" +
 	"rest_count\x18\a \x01(\x04R\trestCount\x12\x16\n" +
-	"\x06holder\x18\b \x01(\tR\x06holder\x12G\n" +
-	"\fcontribution\x18\t \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"r\n" +
+	"\x06holder\x18\b \x01(\tR\x06holder\x12L\n" +
+	"\fcontribution\x18\t \x01(\x0e2#.accountant.v1.SetPart.ContributionH\x00R\fcontribution\x88\x01\x01B\x0f\n" +
+	"\r_contribution\"r\n" +
 	"\n" +
 	"Assumption\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12 \n" +
-	"\vdescriptive\x18\x04 \x01(\bR\vdescriptive\"\xda\x02\n" +
+	"\vdescriptive\x18\x04 \x01(\bR\vdescriptive\"\xf0\x02\n" +
 	"\aReceipt\x12\x19\n" +
 	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x16\n" +
 	"\x06ledger\x18\x02 \x01(\tR\x06ledger\x12\x16\n" +
@@ -4275,8 +4276,9 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\bposition\x18\x05 \x01(\x04R\bposition\x12\x1b\n" +
 	"\thead_hash\x18\x06 \x01(\fR\bheadHash\x12.\n" +
 	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x126\n" +
-	"\amembers\x18\b \x03(\v2\x1c.accountant.v1.ReceiptMemberR\amembers\x12G\n" +
-	"\fcontribution\x18\t \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"`\n" +
+	"\amembers\x18\b \x03(\v2\x1c.accountant.v1.ReceiptMemberR\amembers\x12L\n" +
+	"\fcontribution\x18\t \x01(\x0e2#.accountant.v1.SetPart.ContributionH\x00R\fcontribution\x88\x01\x01B\x0f\n" +
+	"\r_contribution\"`\n" +
 	"\rReceiptMember\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x1b\n" +
@@ -4667,6 +4669,8 @@ func file_accountant_v1_ledger_proto_init() {
 	}
 	file_accountant_v1_mechanism_proto_init()
 	file_accountant_v1_ledger_proto_msgTypes[1].OneofWrappers = []any{}
+	file_accountant_v1_ledger_proto_msgTypes[7].OneofWrappers = []any{}
+	file_accountant_v1_ledger_proto_msgTypes[9].OneofWrappers = []any{}
 	file_accountant_v1_ledger_proto_msgTypes[11].OneofWrappers = []any{
 		(*Entry_Charge)(nil),
 		(*Entry_Close)(nil),

@@ -214,6 +214,19 @@ func TestMarshalJSONIntegers(t *testing.T) {
 	}
 }
 
+// A receipt of one ledger says nothing of whose rows a charge to several bounds.
+func TestMarshalJSONReceipt(t *testing.T) {
+	for _, c := range []ledger.Contribution{0, ledger.OverAll} {
+		b, err := Marshal(&pb.Receipt{Contribution: wire.FromContribution(c)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Contains(string(b), "contribution"), c != 0; got != want {
+			t.Errorf("contribution %d: %s", c, b)
+		}
+	}
+}
+
 func TestMarshalJSONRefusesBrokenText(t *testing.T) {
 	if b, err := Marshal(&pb.GetLedgerRequest{Name: "\xff"}); err == nil {
 		t.Errorf("wrote %q", b)
