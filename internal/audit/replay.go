@@ -28,9 +28,11 @@ type Replay struct {
 	batch   *ledger.Batch
 	head    ledger.Head // of the newest entry, those in the batch included
 	lanes   map[Lane]ledger.Lane
-	kept    []Witness // of this ledger, by position
-	agreed  int       // of kept
-	raw     []byte    // of the genesis
+	writer  ledger.Writer // that was asked for last
+	lane    Lane          // of writer
+	kept    []Witness     // of this ledger, by position
+	agreed  int           // of kept
+	raw     []byte        // of the genesis
 	refunds map[uint64]refund
 	first   *Replay // of a second time
 	shares  map[uint64]*share
@@ -46,6 +48,14 @@ func LaneOf(w ledger.Writer) Lane {
 	return Lane(sum[:16])
 }
 
+// LaneOf returns w's lane. Mostly that is the one for which it was asked before.
+func (r *Replay) LaneOf(w ledger.Writer) Lane {
+	if w != r.writer {
+		r.writer, r.lane = w, LaneOf(w)
+	}
+	return r.lane
+}
+
 // Begin starts with the stored bytes of a genesis, and what was kept of any
 // ledgers: of others than this one it is passed over.
 func Begin(genesis []byte, kept []Witness) (*Replay, error) {
@@ -58,7 +68,8 @@ func Begin(genesis []byte, kept []Witness) (*Replay, error) {
 	r := &Replay{
 		genesis: g, state: state, batch: ledger.NewBatch(state),
 		head: ledger.Head{Hash: hash}, lanes: map[Lane]ledger.Lane{}, kept: ofLedger(g.Spec.Name, kept),
-		raw: slices.Clone(genesis), refunds: map[uint64]refund{}, shares: map[uint64]*share{},
+		lane: LaneOf(ledger.Writer{}), raw: slices.Clone(genesis), refunds: map[uint64]refund{},
+		shares: map[uint64]*share{},
 	}
 	return r, r.compareKept(ledger.Entry{})
 }
@@ -102,7 +113,7 @@ func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
 	if err := r.compareRefund(e); err != nil {
 		return ledger.Record{}, err
 	}
-	lane := LaneOf(e.Writer)
+	lane := r.LaneOf(e.Writer)
 	request := ledger.Request{Writer: e.Writer, Sequence: e.Sequence, Digest: e.Digest, Action: e.Action, Set: e.Set,
 		Approval: e.Approval}
 	d := r.batch.Decide(request, r.lanes[lane], e.Time)
@@ -131,7 +142,7 @@ func (r *Replay) check(e ledger.Entry) error {
 	if want := r.head.Position + 1; e.Position != want {
 		return r.finding("position", fmt.Sprint(want), fmt.Sprint(e.Position))
 	}
-	if want := r.lanes[LaneOf(e.Writer)].Sequence + 1; e.Sequence != want {
+	if want := r.lanes[r.LaneOf(e.Writer)].Sequence + 1; e.Sequence != want {
 		return r.finding("sequence of writer "+e.Writer.Name, fmt.Sprint(want), fmt.Sprint(e.Sequence))
 	}
 	for i, event := range e.Action.Details().Events {

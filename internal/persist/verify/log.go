@@ -92,15 +92,17 @@ func (v *verifier) follow(number uint64) (*followed, error) {
 	if err := v.counted(number); err != nil {
 		return nil, err
 	}
-	err = v.EachPack(number, v.tail[number], func(p packs.Pack, _ uint64) error {
-		for i, raw := range p.Raws {
-			if err := v.next(f, p, i, raw); err != nil {
-				return err
+	for o := range v.ahead {
+		if o.end {
+			return f, o.err
+		}
+		for i, e := range o.entries {
+			if err := v.next(f, o.Pack, i, e); err != nil {
+				return nil, err
 			}
 		}
-		return nil
-	})
-	return f, err
+	}
+	return nil, v.ctx.Err() // without which there is an end
 }
 
 // counted notes a log key. Keys have no gap, unless several daemons have drawn them.
@@ -152,7 +154,7 @@ func (v *verifier) begin(key uint64) (*followed, error) {
 
 // next takes a pack's entry, with what the store keeps of it alone: the links to the
 // entries before, and the index.
-func (v *verifier) next(f *followed, p packs.Pack, i int, raw []byte) error {
+func (v *verifier) next(f *followed, p packs.Pack, i int, stored decoded) error {
 	v.Entries++
 	before, key := f.Head(), p.Keys[i]
 	wrong := func(what string, expected, found any) error {
@@ -171,12 +173,12 @@ func (v *verifier) next(f *followed, p packs.Pack, i int, raw []byte) error {
 	if err := v.counted(key); err != nil {
 		return err
 	}
-	e, ofWriter, err := v.entries.Entry(raw)
-	if err != nil {
+	e, ofWriter := stored.Entry, stored.ofWriter
+	if stored.err != nil {
 		return wrong("stored bytes", "an entry",
-			rows.DamagedBytes(rows.PacksBucket, rows.BlockKey(f.number, before.Position+1), err))
+			rows.DamagedBytes(rows.PacksBucket, rows.BlockKey(f.number, before.Position+1), stored.err))
 	}
-	if _, err := f.Next(e, raw); err != nil {
+	if _, err := f.Next(e, p.Raws[i]); err != nil {
 		return err
 	}
 	if err := v.rights.Wrote(key, f.Name(), e); err != nil {
@@ -191,7 +193,7 @@ func (v *verifier) next(f *followed, p packs.Pack, i int, raw []byte) error {
 	var ln rows.Lane
 	var lane audit.Lane
 	if !e.Writer.Single() {
-		lane = audit.LaneOf(e.Writer)
+		lane = f.LaneOf(e.Writer)
 		ln = f.lanes[lane]
 	}
 	if ofWriter != ln.Position {

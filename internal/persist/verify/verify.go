@@ -116,7 +116,7 @@ type verifier struct {
 	geneses  []uint64            // ledgers by number
 	tail     map[uint64][]uint64 // ledger numbers → log keys of their rows of the tail
 	names    map[string]uint64   // ledgers → their numbers
-	entries  record.Reader
+	ahead    <-chan opened
 	families audit.Families
 	sets     sets
 	rights   rights.History
@@ -149,10 +149,8 @@ func (v *verifier) run() error {
 	if err := v.policies(); err != nil {
 		return err
 	}
-	for _, number := range v.order() {
-		if err := v.ledger(number); err != nil {
-			return err
-		}
+	if err := v.ledgers(v.order()); err != nil {
+		return err
 	}
 	if err := v.gapless(); err != nil {
 		return err
@@ -189,6 +187,21 @@ func (v *verifier) order() []uint64 {
 		}
 	}
 	return list
+}
+
+// ledgers verifies ledgers, in this order.
+func (v *verifier) ledgers(order []uint64) error {
+	ctx, cancel := context.WithCancel(v.ctx)
+	var wait func()
+	v.ahead, wait = v.readAhead(ctx, order)
+	defer wait()
+	defer cancel()
+	for _, number := range order {
+		if err := v.ledger(number); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ledger verifies one ledger.
