@@ -193,7 +193,7 @@ func (v *verifier) order() []uint64 {
 func (v *verifier) ledgers(order []uint64) error {
 	ctx, cancel := context.WithCancel(v.ctx)
 	var wait func()
-	v.ahead, wait = v.readAhead(ctx, order)
+	v.ahead, wait = readAhead(ctx, v.Tx.DB(), order, v.tail)
 	defer wait()
 	defer cancel()
 	for _, number := range order {
