@@ -20,6 +20,7 @@ type Paths struct {
 	pages   map[uint64]*page
 	checked map[*page]bool // leaves whose rows are right
 	spare   [][]byte       // memory of pages
+	list    []byte         // memory of one page of the list of free pages
 }
 
 // maxSpare is how many pages' memory is kept from one transaction to the next.
@@ -105,7 +106,10 @@ func (p *Paths) Used(transaction uint64) error {
 	if err != nil || !listed {
 		return err
 	}
-	_, err = p.eachFree(id, func(int64) error { return nil }, func(free uint64) error {
+	if int64(len(p.list)) != p.PageSize {
+		p.list = make([]byte, p.PageSize)
+	}
+	_, err = p.eachFree(id, p.list, func(int64) error { return nil }, func(free uint64) error {
 		for len(read) > 0 && read[0] < free {
 			read = read[1:]
 		}
