@@ -338,7 +338,8 @@ func crowdOfReaders(t *testing.T, d *daemon) {
 	}
 	opened.Wait()
 	watchers := anonymous(t, d)
-	t.Logf("a stream takes %d KiB, a watcher %d KiB", (streams-before)/crowdStreams>>10, (watchers-streams)/600>>10)
+	t.Logf("a stream takes %.1f KiB, a watcher %.1f KiB", float64(streams-before)/crowdStreams/1024,
+		float64(watchers-streams)/600/1024)
 	opened.Go(func() {
 		askAtOnce(t, d, 150, pb.Audit_ListEntries_FullMethodName, &pb.ListEntriesRequest{Ledger: "large",
 			PageSize: 1000, Raw: true})
