@@ -16,6 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/costs"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/datasets"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/ledgers"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/internal/version"
 )
 
@@ -87,6 +88,16 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 				{Name: "version", Make: versionCommand},
 				{Name: "completion", Make: completion},
 			}))...)
+	commands := root.Args
+	root.Args = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 && mechanisms.Named(args[0]) {
+			example, _ := mechanisms.Example(args[0])
+			return cli.Usage(c, "%q is a mechanism, which stands after a command; such as: accountctl compute --delta "+
+				"1e-6 %s", args[0], example)
+		}
+		return commands(c, args)
+	}
+	root.SetHelpCommand(help(p))
 	root.SetHelpCommandGroupID("This program:")
 	root.SetIn(p.In)
 	root.SetOut(p.Out)

@@ -110,7 +110,7 @@ func TestInterruptedReading(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	args := []string{"compute", "--file", "-", "--delta", "1e-5"}
 	got := run(ctx, args, func(string) string { return "" }, never, &stdout, &stderr)
-	if got != cli.ExitFailed || stderr.String() != "accountctl: interrupted: context canceled\n" || stdout.Len() > 0 {
+	if got != cli.ExitFailed || stderr.String() != "accountctl: interrupted\n" || stdout.Len() > 0 {
 		t.Errorf("status %d, %q, %q", got, stderr.String(), stdout.String())
 	}
 }

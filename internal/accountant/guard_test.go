@@ -280,7 +280,9 @@ func TestGuardsRefuse(t *testing.T) {
 		m     mechanism.Mechanism
 		says  string
 	}{
-		{Limit{Guard: GuardBasic, Value: 1}, g, "a gaussian has no single (ε, δ), which the guard BASIC adds up"},
+		{Limit{Guard: GuardBasic, Value: 1}, g, "no δ is allowed, and without one no finite ε of a gaussian is known"},
+		{Limit{Guard: GuardBasic, Value: 1, Delta: 1e-5}, g,
+			"a gaussian has no single (ε, δ), which the guard BASIC adds up"},
 		{Limit{Guard: GuardBasic, Value: 1}, d,
 			"approximate_dp fails with probability δ = 1e-06, which the guard BASIC of this budget does not allow"},
 		{Limit{Guard: GuardZCDP, Value: 1}, d,

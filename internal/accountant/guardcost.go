@@ -155,6 +155,9 @@ func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, terms loss.
 		if epsilon := sum(func(f loss.Facts) float64 { return f.Epsilon }); epsilon != nil {
 			return epsilon, ""
 		}
+		if l.Delta == 0 {
+			return nil, "no δ is allowed, and without one no finite ε of " + name + " is known"
+		}
 		return nil, name + " has no single (ε, δ), which the guard BASIC adds up"
 	case GuardZCDP, GuardApproximateZCDP:
 		if rho := mechanism.ExactRho(m, adj); rho != nil {

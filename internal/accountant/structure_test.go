@@ -221,7 +221,7 @@ func TestComposedShares(t *testing.T) {
 	}
 	for l, want := range map[Limit]string{
 		{Guard: GuardRDP, Value: 4, Order: 9}: "says nothing of the order 9", {Guard: GuardZCDP, Value: 4}: "has no ρ",
-		{Guard: GuardGDP, Value: 4}: "has no μ", {Guard: GuardBasic, Value: 4}: "has no single (ε, δ)",
+		{Guard: GuardGDP, Value: 4}: "has no μ", {Guard: GuardBasic, Value: 4}: "no finite ε of a renyi_dp",
 	} {
 		if _, reason := l.Cost(table, adj); !strings.Contains(reason, want) {
 			t.Errorf("%v: %q, want %q", l.Guard, reason, want)

@@ -11,12 +11,21 @@ import (
 func reused(r ledger.Request) error {
 	// The key of one charge has no next number.
 	if id, ok := strings.CutPrefix(r.Writer.Name, ledger.RequestPrefix); ok {
-		return fmt.Errorf("%w: request ID: %s; allowed: the first content again, or a new request ID",
-			ledger.ErrReused, id)
+		return reusedID(id)
 	}
 	return fmt.Errorf("%w: sequence: %d of writer %s; allowed: the first content again, or the next number",
 		ledger.ErrReused, r.Sequence, r.Writer.Name)
 }
+
+// reusedID is the ledger.ErrReused of a request ID.
+type reusedID string
+
+func (id reusedID) Error() string {
+	return "request ID " + string(id) + " already stands for another request; repeat that request exactly, or use a " +
+		"new ID"
+}
+
+func (reusedID) Is(target error) bool { return target == ledger.ErrReused }
 
 // taken refuses the first request of a lane if a principal of another kind has begun a
 // lane of the same name with the same request. It is most probably one charge that was

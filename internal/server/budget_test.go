@@ -172,7 +172,7 @@ func TestBadBudgets(t *testing.T) {
 		{"run that the guard cannot charge",
 			with(servertest.Filter("new", servertest.Basic(1)),
 				func(s *pb.LedgerSpec) { s.ExpectedRun = run(gaussian) }), invalid,
-			[]string{"expected_run", "no single (ε, δ)", "allowed: a run that every budget's guard can charge"}},
+			[]string{"expected_run", "no finite ε of a gaussian", "allowed: a run that every budget's guard can charge"}},
 		{"run above the budget",
 			with(servertest.Filter("new", servertest.Basic(1)),
 				func(s *pb.LedgerSpec) { s.ExpectedRun = run(servertest.Pure(0.1, 11)) }), invalid,
@@ -205,7 +205,7 @@ func TestBadBudgets(t *testing.T) {
 		{"charge above the rest", charge("filter", servertest.Pure(0.1, 8)), exhausted,
 			[]string{"short by 0.1", "allowed: 7 × pure_dp"}},
 		{"what the guard cannot charge", charge("filter", gaussian), exhausted,
-			[]string{"budgets[0]", "no single (ε, δ)", "allowed: 0 × gaussian"}},
+			[]string{"budgets[0]", "no finite ε of a gaussian", "allowed: 0 × gaussian"}},
 		{"not in the plan", charge("plan", gaussian), exhausted,
 			[]string{"plan: gaussian", "is not in it", "nearest is pure_dp(ε=0.1), from which yours differs in " +
 				"mechanism: gaussian instead of pure_dp; allowed: 10 × pure_dp(ε=0.1) (10 are planned)"}},

@@ -41,7 +41,8 @@ func TestTablesHaveEveryField(t *testing.T) {
 	for _, m := range actionForms().byKind {
 		wholeMessage(t, m)
 	}
-	for _, m := range []*message{ApprovalForm.message(), budgetForm.message(), capsForm.message(), versionForm.message()} {
+	parts := []*message{ApprovalForm.message(), budgetForm.message(), capsForm.message(), versionForm.message()}
+	for _, m := range parts {
 		wholeMessage(t, m)
 	}
 	if p := (*pb.Propose)(nil).ProtoReflect().Descriptor().Oneofs().Get(0).Fields(); p.Len() == 0 {

@@ -2,6 +2,7 @@ package budgets
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
+	"github.com/dpaccountant/accountant/internal/wire/wirejson"
 )
 
 func approvals(p *cli.Program) *cobra.Command {
@@ -44,7 +46,7 @@ ledgers and datasets that you may see. A dataset's record is called dataset:ID.`
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return p.With(c, func(daemon *client.Client) error {
-			found := &accountantv1.ListLedgersResponse{}
+			var found []*accountantv1.Ledger
 			for name, err := range namesOf(c.Context(), daemon, args) {
 				if err != nil {
 					return err
@@ -54,14 +56,13 @@ ledgers and datasets that you may see. A dataset's record is called dataset:ID.`
 					return err
 				}
 				if l := answer.GetLedger(); len(l.GetProposals()) > 0 {
-					found.Ledgers = append(found.Ledgers,
-						&accountantv1.Ledger{Name: l.GetName(), Proposals: l.GetProposals()})
+					found = append(found, l)
 				}
 			}
 			if output.Value == cli.FormatJSON {
-				return p.WriteJSON(found)
+				return writeProposalsJSON(p, found)
 			}
-			return writeProposals(p, found.GetLedgers())
+			return writeProposals(p, found)
 		})
 	}
 	return c
@@ -85,6 +86,27 @@ func namesOf(ctx context.Context, daemon *client.Client, args []string) func(fun
 			}
 		}
 	}
+}
+
+// writeProposalsJSON writes the proposals of each ledger, and nothing else of the ledgers.
+func writeProposalsJSON(p *cli.Program, ledgers []*accountantv1.Ledger) error {
+	type of struct {
+		Name      string            `json:"name"`
+		Proposals []json.RawMessage `json:"proposals"`
+	}
+	all := []of{}
+	for _, l := range ledgers {
+		one := of{Name: l.GetName()}
+		for _, proposal := range l.GetProposals() {
+			text, err := wirejson.Marshal(proposal)
+			if err != nil {
+				return err
+			}
+			one.Proposals = append(one.Proposals, text)
+		}
+		all = append(all, one)
+	}
+	return p.WriteObject(map[string][]of{"ledgers": all})
 }
 
 func writeProposals(p *cli.Program, ledgers []*accountantv1.Ledger) error {

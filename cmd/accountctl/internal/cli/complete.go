@@ -64,7 +64,7 @@ func explained(c *cobra.Command, daemon *client.Client, err error) error {
 	switch {
 	case e.Code == codes.FailedPrecondition && strings.Contains(e.Error(), "ledger is closed"):
 		if by := closedBy(c.Context(), daemon, name); by != "" {
-			return fmt.Errorf("%w; %s", err, by)
+			return worded{by, err}
 		}
 	case e.Code == codes.NotFound && c.Parent().Name() == "dataset": // the daemon says how to list them
 	case e.Code == codes.NotFound:
@@ -88,11 +88,20 @@ func closedBy(ctx context.Context, daemon *client.Client, name string) string {
 			return ""
 		}
 		on := e.GetTime().AsTime().Format("2006-01-02, 15:04 UTC")
-		text := fmt.Sprintf("%s closed it on %s", e.GetPrincipal(), on)
+		text := fmt.Sprintf("the ledger %q was closed on %s by %s", name, on, e.GetPrincipal())
 		if reason := e.GetClose().GetReason(); reason != "" {
 			text += " (reason given: " + reason + ")"
 		}
-		return text + ". Closing is final: create another ledger"
+		return text + "; closing is final, create a new ledger"
 	}
 	return ""
 }
+
+// worded is an error in words that say more than its own.
+type worded struct {
+	text string
+	error
+}
+
+func (w worded) Error() string { return w.text }
+func (w worded) Unwrap() error { return w.error }

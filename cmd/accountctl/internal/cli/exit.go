@@ -135,7 +135,9 @@ func Describe(err error, server string) string {
 		message = "no answer from " + server + ": " + message
 	}
 	if codeOf(err) == codes.Canceled {
-		message = "interrupted: " + message
+		rest := strings.Replace(message, context.Canceled.Error(), "", 1)
+		rest = strings.TrimSuffix(rest, " while waiting for connections to become ready") // gRPC's words
+		message = strings.TrimRight("interrupted: "+rest, ": ")
 	}
 	return Clean(strings.Join(strings.FieldsFunc(message, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
 }

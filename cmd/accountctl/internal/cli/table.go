@@ -45,6 +45,17 @@ func (p *Program) Short(id string, n int) string {
 	return id
 }
 
+// ShortName is the principal, shortened like Short but before the name: "…#ann" of "oidc:https://issuer.example#ann".
+func (p *Program) ShortName(principal string, n int) string {
+	r := []rune(principal)
+	at := max(strings.IndexByte(principal, ':'), strings.IndexByte(principal, '#'))
+	if !p.Narrow() || len(r) <= n || at < 0 {
+		return principal
+	}
+	name := principal[at:]
+	return string(r[:max(3, n-1-utf8.RuneCountInString(name))]) + "…" + name
+}
+
 // Row adds a row. Errors come from Flush: p.Out keeps the first one.
 func (t *Table) Row(cells ...any) {
 	texts := make([]string, len(cells))

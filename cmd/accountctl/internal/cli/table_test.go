@@ -69,3 +69,19 @@ func TestTableWrapsAnything(t *testing.T) {
 		}
 	})
 }
+
+// A principal is shortened before its name, never in it.
+func TestShortName(t *testing.T) {
+	for principal, want := range map[string]string{
+		"uid:1000": "uid:1000", "unverified:ann": "unver…:ann", "oidc:https://issuer.example.org#ann": "oidc:…#ann",
+		"cn:a-very-long-name": "cn:…:a-very-long-name", "system": "system",
+	} {
+		p := &Program{width: 60}
+		if got := p.ShortName(principal, 10); got != want {
+			t.Errorf("%s: %s; want %s", principal, got, want)
+		}
+		if got := (&Program{}).ShortName(principal, 10); got != principal {
+			t.Errorf("%s: %s where there is room", principal, got)
+		}
+	}
+}

@@ -66,7 +66,7 @@ func writeBalance(p *cli.Program, l *accountantv1.Ledger) error {
 		{len(l.GetAcknowledgements()), func(t *cli.Table) {
 			t.Row("ENTRY", "ACKNOWLEDGED WARNING", "BY", "ON", "WHY")
 			for _, a := range l.GetAcknowledgements() {
-				t.Row(a.GetPosition(), a.GetWarning(), p.Short(a.GetPrincipal(), 14),
+				t.Row(a.GetPosition(), a.GetWarning(), p.ShortName(a.GetPrincipal(), 14),
 					a.GetTime().AsTime().Format(time.DateOnly), a.GetReason())
 			}
 		}},

@@ -133,7 +133,7 @@ func newEntryWriter(p *cli.Program, format string, raw bool) *entryWriter {
 		return &entryWriter{
 			entry: func(e *accountantv1.Entry) error {
 				d := spelling.ActionOf(e)
-				t.Row(e.GetPosition(), spelling.Time(e.GetTime()), p.Short(e.GetPrincipal(), 12),
+				t.Row(e.GetPosition(), spelling.Time(e.GetTime()), p.ShortName(e.GetPrincipal(), 12),
 					strings.TrimSpace(d.String()+"  "+spelling.Labels(d.Labels)))
 				return nil
 			},

@@ -45,7 +45,7 @@ func writeRefusals(p *cli.Program, a *accountantv1.ListRefusalsResponse) error {
 		t := p.Table()
 		t.Row("TIME", "BY", "WRITER", "LEDGERS", "WHY")
 		for _, r := range a.GetRefusals() {
-			t.Row(spelling.Time(r.GetTime()), p.Short(r.GetPrincipal(), 20), p.Short(r.GetWriter(), 12),
+			t.Row(spelling.Time(r.GetTime()), p.ShortName(r.GetPrincipal(), 20), p.Short(r.GetWriter(), 12),
 				max(1, r.GetSetLedgers()), spelling.Refusal(r.GetDetail()))
 		}
 		if err := t.Flush(); err != nil {

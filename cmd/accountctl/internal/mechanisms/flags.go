@@ -188,7 +188,7 @@ func (f *Flags) invalid(flag, text string, err error) error {
 	if errors.As(err, &number) { // of one of the command's own flags
 		err = errors.New("allowed: a number, such as 1.1 or 1e-6")
 	}
-	return cli.UsageOf(f.command, "--"+flag+" ", "--%s: %q; %v%s", flag, text, err, cli.Hint(text))
+	return cli.UsageOf(f.command, "--"+flag+" ", "--%s: %q; %v%s", flag, text, err, cli.Hint(text, err.Error()))
 }
 
 // give sets the command's own flags, as if there were no others of their names.
@@ -314,7 +314,7 @@ func set(m protoreflect.Message, p protoreflect.FieldDescriptor, text string) er
 			m.Mutable(p).List().Append(protoreflect.ValueOfFloat64(x))
 		}
 	case p.Kind() == protoreflect.DoubleKind:
-		x, err := strconv.ParseFloat(text, 64)
+		x, err := cli.Real(text)
 		if err != nil {
 			return fmt.Errorf("allowed: a number, such as 1.1 or 1e-6")
 		}
@@ -333,13 +333,13 @@ func set(m protoreflect.Message, p protoreflect.FieldDescriptor, text string) er
 		}
 		m.Set(p, protoreflect.ValueOfEnum(v.Number()))
 	case p.Kind() == protoreflect.Uint32Kind:
-		n, err := strconv.ParseUint(text, 10, 32)
+		n, err := cli.Whole(text, 32)
 		if err != nil {
 			return fmt.Errorf("allowed: a whole number from 1 to 4294967295")
 		}
 		m.Set(p, protoreflect.ValueOfUint32(uint32(n)))
 	default:
-		n, err := strconv.ParseUint(text, 10, 64)
+		n, err := cli.Whole(text, 64)
 		if err != nil {
 			return fmt.Errorf("allowed: a whole number")
 		}

@@ -1,6 +1,7 @@
 package mechanisms
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/mechanism/table"
+	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -111,4 +113,41 @@ func FlagHelp() string {
 	AddFlags(c)
 	c.Flags().VisitAll(func(f *pflag.Flag) { f.Annotations = nil }) // this is where they are listed
 	return cli.FlagText(c.Flags())
+}
+
+// HelpOf describes the mechanism that people call so: what the API says of it, a line that works, and its flags.
+func HelpOf(name string) (text string, ok bool) {
+	field, ok := kindNamed(name)
+	if !ok {
+		return "", false
+	}
+	kind := mechanism.KindNumbered(int(field.Number()))
+	c := &cobra.Command{}
+	AddFlags(c)
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	show := func(flag, usage string) {
+		if f := c.Flags().Lookup(flag); f != nil && own.Lookup(flag) == nil {
+			f.Annotations, f.Usage = nil, cmp.Or(usage, f.Usage)
+			own.AddFlag(f)
+		}
+	}
+	for _, p := range kind.Parameters {
+		show(spelling.Dashed(p.Name), "")
+	}
+	if holdsNoise(field) {
+		for _, noise := range noiseKinds() {
+			for _, p := range parameters(noise) {
+				show(spelling.Dashed(string(p.Name())), "")
+			}
+		}
+	}
+	show(count, "")
+	example, _ := Example(name)
+	text = cli.Wrap(fmt.Sprintf("%s is a mechanism, for commands such as compute and report. %s", spell(field),
+		kind.Help)) + "\n\nExamples:\n" + cli.WrapCommands("  accountctl compute --delta 1e-6 "+example) +
+		"\nFlags:\n" + cli.FlagText(own)
+	if !strings.Contains(example, "-size") && !holdsNoise(field) {
+		text += "\nOn Poisson samples it also takes " + strings.Join(flagNames(kindOf(samplingKind)), ", ") + ".\n"
+	}
+	return text, true
 }

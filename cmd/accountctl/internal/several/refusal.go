@@ -26,10 +26,17 @@ func Check(ctx context.Context, of *client.Set, key string, by Contribution, eve
 }
 
 // Refused says with an error which ledgers have refused a write, what each lacks, and what would fit in all of
-// them: as JSON on the standard output if that was asked for, and otherwise in the message.
+// them: as JSON on the standard output if that was asked for, and otherwise in the message. The message says of one
+// ledger what it lacks in any case.
 func Refused(p *cli.Program, asJSON bool, err error) error {
 	var e *client.Error
-	if !errors.As(err, &e) || e.Refusal == nil {
+	if !errors.As(err, &e) || e.Refusal == nil && e.Budget == nil {
+		return err
+	}
+	if e.Refusal == nil {
+		if asJSON {
+			return errors.Join(p.WriteJSON(e.Budget), err)
+		}
 		return err
 	}
 	if asJSON {

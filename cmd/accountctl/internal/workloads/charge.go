@@ -71,6 +71,11 @@ func (f ChargeFlags) Read(p *cli.Program, c *cobra.Command, words []string) (*Ch
 		return nil, cli.Usage(c, "--file and %s are both given; allowed: one of them", flag)
 	case *f.file != "":
 		return ReadCharge(c.Context(), p, *f.file)
+	case len(names) == 0 && given && mechanisms.Named(c.Flags().Arg(0)):
+		name := c.Flags().Arg(0)
+		example, _ = mechanisms.Example(name)
+		return nil, cli.Usage(c, "NAME is missing: a ledger's name stands before the mechanism %s; such as: %s", name,
+			strings.Replace(fmt.Sprintf(f.pattern, example), "NAME", "team/mnist", 1))
 	case len(names) == 0:
 		return nil, cli.Usage(c, "--file or a mechanism is missing; such as: %s", example)
 	}
