@@ -12,6 +12,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // fleetLines are the three lines by which docs/fleet.md goes from one machine to a fleet, as arguments.
@@ -38,6 +39,7 @@ func fleetLines(t *testing.T, replaced ...string) (lines [][]string) {
 
 // docs/fleet.md's way from one machine to a fleet, walked by its text with an empty database.
 func TestPageFleet(t *testing.T) {
+	testaid.Long(t, "it walks a page's commands with a database")
 	ctl := accountctl(t)
 	data, files := dataDir(t), t.TempDir()
 	key := filepath.Join(files, keyFile)

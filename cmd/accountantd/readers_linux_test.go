@@ -40,6 +40,7 @@ const (
 // anonymous memory. It asks in all ways if ACCOUNTANT_READERS=all (make readers), and otherwise in the two that took
 // most. docs/operations.md has the figures.
 func TestReaders(t *testing.T) {
+	testaid.Long(t, "it fills the memory that a daemon may have")
 	if testaid.Raced {
 		t.Skip("the memory of a daemon under the race detector is not that of a daemon")
 	}

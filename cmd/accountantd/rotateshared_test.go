@@ -17,12 +17,14 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // The key of a fleet is replaced while no daemon is connected; wherever that is cut off it can be run again.
 // Afterwards daemons start with the new key and with no other, and heads that the old one has signed still verify.
 func TestRotateKeyOfAFleet(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "a server takes seconds to notice that a daemon has ended")
 	url := pgtest.Database(t)
 	dir := t.TempDir()
 	old, fresh, third := filepath.Join(dir, "old.key"), filepath.Join(dir, "new.key"), filepath.Join(dir, "third.key")
@@ -125,6 +127,7 @@ func TestRotateKeyBehindADaemonsBack(t *testing.T) {
 // finished by running it again. A key that is in use, and not because of such a run, is still refused.
 func TestRotateKeyGoesOnAfterBinding(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "a server takes seconds to notice that a daemon has ended")
 	url := pgtest.Database(t)
 	dir := t.TempDir()
 	of := func(key string) storage { return storage{url: url, signingKey: filepath.Join(dir, key)} }

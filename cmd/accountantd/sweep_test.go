@@ -13,6 +13,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // A database of which an old row is damaged that nobody reads is found damaged by a daemon by itself. All daemons tell
@@ -20,6 +21,7 @@ import (
 // same ledger included. When the row is whole again they take it back.
 func TestDamageInADatabaseIsFoundWhileServing(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "a scrub goes through a database several times")
 	url := pgtest.Database(t)
 	key := filepath.Join(t.TempDir(), "signing.key")
 	var daemons []*daemon

@@ -21,6 +21,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 	"github.com/dpaccountant/accountant/internal/record"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // sent is a request that was charged, and where.
@@ -100,6 +101,7 @@ const (
 //
 // By default one bit of each kind; ACCOUNTANT_FLIPS=1000 is how many in all.
 func TestFlippedBits(t *testing.T) {
+	testaid.Long(t, "it verifies a damaged store hundreds of times")
 	content, all := flippedStore(t)
 	by := kinds(aims(t, content))
 	names := slices.Sorted(maps.Keys(by))

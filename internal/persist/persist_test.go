@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 func mustOpen(t testing.TB, c Config) *Store {
@@ -116,6 +117,7 @@ func TestContractTinyLimits(t *testing.T) {
 }
 
 func TestContractReopened(t *testing.T) {
+	testaid.Long(t, "it opens a store before each call")
 	h := harness(Config{AllocationStep: 1 << 20})
 	h.WithoutModel = true // its calls open the store anew anyhow
 	reopen := h.Reopen

@@ -21,12 +21,14 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // One wrong bit that gets into any page while the store is used changes no answer: what is
 // read is what was written, or the read says that the file is damaged. In particular no
 // ledger, writer, record or namesake that is there is called missing.
 func TestReadsOfDamagedPages(t *testing.T) {
+	testaid.Long(t, "it opens a damaged store hundreds of times")
 	content, all := flippedStore(t)
 	path := filepath.Join(t.TempDir(), "s.db")
 	open := func() *Store {

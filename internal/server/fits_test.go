@@ -15,6 +15,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 func epsilonDelta(guard pb.Budget_Guard, epsilon, delta float64) *pb.Budget {
@@ -30,6 +31,7 @@ func ordered(b *pb.Budget, order float64) *pb.Budget {
 // ledger or because the target is not met any more.
 func TestWhatFitsIsTaken(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "it solves for 84 answers")
 	s := withDatasets(t, server.Config{})
 	data := survey(ordered(epsilonDelta(pb.Budget_RDP, 40, 1e-5), 8))
 	data.Caps = &pb.DatasetCaps{Charge: 0.01}

@@ -17,6 +17,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
+	"github.com/dpaccountant/accountant/internal/testaid"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -60,6 +61,7 @@ func appendUnbounded(t *testing.T, store ledger.Store, name string, actions ...l
 // by every client, and a new one cannot come to that.
 func TestLargeReservations(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "it makes 12 large reservations")
 	s := servertest.Start(t)
 	epsilon, delta, order := 8.0, 1e-6, 8.0
 	budget := &pb.Budget{Guard: pb.Budget_RDP, Epsilon: &epsilon, Delta: &delta, Order: &order}
@@ -149,6 +151,7 @@ func TestLargeReservations(t *testing.T) {
 // are.
 func TestLargeStatement(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "it writes 168 large mechanisms")
 	s := servertest.Start(t)
 	s.NewLedger("large")
 	for i := range 12 {
@@ -168,6 +171,7 @@ func TestLargeStatement(t *testing.T) {
 // A large genesis counts as a part of its page.
 func TestLargeGenesis(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "it writes a large plan")
 	s := servertest.Start(t)
 	s.Create(servertest.Plan("plan", matrices(0, 9)...))
 	charge := matrices(0, 1)

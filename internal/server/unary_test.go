@@ -15,6 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 func TestCreateLedger(t *testing.T) {
@@ -195,6 +196,7 @@ func listAll(t *testing.T, client api.Client, prefix string, size uint32) (names
 // size that clients accept.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "it writes 520 large ledgers")
 	s := servertest.Start(t)
 	labels := map[string]string{}
 	for i := range 16 {

@@ -50,3 +50,11 @@ func Every(n int) int {
 	}
 	return 1
 }
+
+// Long skips a test that takes long by its nature with go test -short, and says why: make test-all runs it.
+func Long(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip(why + "; make test-all runs it")
+	}
+}
