@@ -52,11 +52,20 @@ def mechanism(kind: str, /, **fields: Any) -> pb.Mechanism:
     return out
 
 
+# What people call a parameter who know it from a paper or another library.
+_OTHER_NAMES = {
+    "sigma": ("noise_multiplier", "standard_deviation"), "std": ("standard_deviation",),
+    "stddev": ("standard_deviation",), "sd": ("standard_deviation",), "b": ("scale",), "eps": ("epsilon",),
+    "q": ("sampling_probability",), "sample_rate": ("sampling_probability",), "n": ("dataset_size",),
+    "clip": ("max_grad_norm", "sensitivity"), "budget": ("budgets",), "epsilon": ("budgets",), "delta": ("budgets",),
+}
+
+
 def unknown(place: str, name: str, known: Iterable[str]) -> TypeError:
     """The error that a keyword is not among those that are known, with the nearest one."""
     known = list(known)
-    near = difflib.get_close_matches(name, known, n=1)
-    meant = f"; did you mean {near[0]!r}?" if near else ""
+    near = [k for k in _OTHER_NAMES.get(name, ()) if k in known] or difflib.get_close_matches(name, known, n=1)
+    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     return TypeError(f"{place}: {name!r} is not a field; allowed: {', '.join(known) or 'none'}{meant}")
 
 
@@ -69,10 +78,14 @@ def check_names(place: str, given: Mapping[str, Any], known: type) -> None:
 
 def named(function: _F) -> _F:
     """function, which says what a misspelt keyword may have meant."""
-    known = function.__code__.co_varnames[: function.__code__.co_argcount + function.__code__.co_kwonlyargcount]
+    places = function.__code__.co_argcount
+    known = function.__code__.co_varnames[: places + function.__code__.co_kwonlyargcount]
 
     @functools.wraps(function)
     def checked(*args: Any, **fields: Any) -> Any:
+        if len(args) > places:
+            raise TypeError(f"{function.__name__}: {args[places]!r} has no name; allowed: each parameter by its name, "
+                            f"{' or '.join(f'{name}=…' for name in known[places:])}")
         for name in fields:
             if name not in known:
                 raise unknown(function.__name__, name, known)
@@ -125,6 +138,9 @@ def fill(message: _M, path: str, fields: Mapping[str, Any]) -> _M:
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             getattr(message, name).update(value)
         elif _repeated(field):
+            if isinstance(value, (Mapping, str)) and not (field.message_type is not None
+                                                          and field.message_type.name == "Event"):
+                raise TypeError(f"{place}: {value!r}; allowed: a list, such as [{value!r}]")
             of_events = field.message_type is not None and field.message_type.name == "Event"
             getattr(message, name).extend(events(value) if of_events else [_value(field, place, v) for v in value])
         elif field.message_type is not None:

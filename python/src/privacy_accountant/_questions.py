@@ -9,12 +9,17 @@ from typing import Any, TypedDict, Union
 from . import proto as pb
 from ._fields import Events, OneEvent, enum_value, event, fill, workload
 
-# A ledger by name, or a workload that is in no ledger.
-Subject = Union[str, pb.Workload]
+# A ledger by name, or a workload that is in no ledger; of events alone the neighbouring datasets differ by one record
+# more or less, as in questions without a daemon.
+Subject = Union[str, pb.Workload, Events]
 
 
 def _of(subject: Subject) -> dict[str, Any]:
-    return {"ledger": subject} if isinstance(subject, str) else {"workload": subject}
+    if isinstance(subject, str):
+        return {"ledger": subject}
+    if not isinstance(subject, pb.Workload):
+        subject = workload(subject, adjacency="add-or-remove-one")
+    return {"workload": subject}
 
 
 def query(subject: Subject, delta: float | None, epsilon: float | None,

@@ -124,6 +124,14 @@ def _ledger_html(x: pb.Ledger) -> str:
     return _html.card(f"Ledger {x.spec.name or x.name}", rows, _html.bars(bars) if bars else "", notes)
 
 
+def written(a: pb.WriteResponse) -> str:
+    r = a.receipt
+    if not a.HasField("receipt"):
+        return "<nothing written>"
+    where = f"ledger {r.ledger!r}" if not r.members else f"{len(r.members)} ledgers"
+    return f"<written{' before' if a.replayed else ''}: {where}, position {r.position}>"
+
+
 def statement(s: pb.Statement) -> str:
     first = next((p for p in s.privacy if math.isfinite(p.epsilon)), None)
     says = "no finite ε" if first is None else f"ε ≤ {up(first.epsilon)} at δ = {first.delta:g}"
@@ -144,6 +152,7 @@ def install() -> None:
     looks: list[tuple[Any, Any, Any]] = [
         (pb.Mechanism, mechanism, None), (pb.Event, event, None), (pb.Workload, workload, None),
         (pb.QueryPrivacyResponse, answer, _answer_html),
+        (pb.WriteResponse, written, None),
         (pb.Ledger, ledger, _ledger_html), (pb.Statement, statement, _statement_html),
     ]
     for kind, one_line, html in looks:

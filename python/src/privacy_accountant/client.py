@@ -411,7 +411,7 @@ class Client(Caller):
         max_gap: float | None = None,
         deadline: float | None = None,
     ) -> pb.QueryPrivacyResponse:
-        """What a ledger (by name) or a workload costs: ε at delta, or δ at epsilon, with every
+        """What a ledger (by name), a workload or events cost: ε at delta, or δ at epsilon, with every
         analysis's bound and a lower bound where one is proven. Without either, ε at the ledger's own δ."""
         return self._carry_out(verbs.query(subject, delta, epsilon, max_gap), deadline)
 

@@ -177,7 +177,8 @@ class BudgetExceeded(AccountantError):
     of the plan (mechanism, planned, remaining) and unplanned what differs least from each.
 
     Of several ledgers, refused has each one that lacks budget, and fits how many would fit in all
-    of them.
+    of them. needed, left and short are those of the first budget that it breaks, of the first ledger; None where the
+    guard cannot charge it.
     """
 
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -190,6 +191,11 @@ class BudgetExceeded(AccountantError):
         self.fits: list[tuple[pb.Mechanism, int]] = [
             (f.mechanism, f.count) for f in (refusal if refusal is not None else detail).fits]
         self.plan, self.unplanned = list(detail.plan), list(detail.unplanned)
+        broken = [*self.shortfalls, *(s for one in self.refused for s in one.shortfalls)]
+        first = broken[0] if broken and not broken[0].reason else None
+        self.needed = None if first is None else first.needed
+        self.left = None if first is None else first.left
+        self.short = None if first is None else first.short
 
 
 def _shortfalls(detail: pb.BudgetExceeded) -> list[Shortfall]:
