@@ -257,6 +257,10 @@ func TestBadSets(t *testing.T) {
 			t.Errorf("%s: %v; want %v", name, err, c.code)
 		}
 	}
+	_, err := s.Client.Report(ctx, reportSet("bad", 1, &pb.LedgerSet{Ledgers: []string{"a/none", names[0]}}))
+	if status.Convert(err).Message() != "ledger a/none: not found" {
+		t.Errorf("the first is not there: %v; want it named once", err)
+	}
 	for i := range 16 {
 		journal := fmt.Sprintf("system:sets/%x", i)
 		if _, err := s.Client.Report(ctx, &pb.ReportRequest{

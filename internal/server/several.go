@@ -177,8 +177,11 @@ func (r *several) members(ctx context.Context, v ledger.Together) (ledger.Togeth
 	}
 	callerOf(ctx).account.Count(len(named) - 1) // the call itself was counted
 	adjacency, err := r.keeper.Adjacency(ctx, list[0].Ledger)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) { // which names the ledger
+		err = fmt.Errorf("ledger %s: %w", list[0].Ledger, err)
+	}
 	if err != nil {
-		return v, nil, fmt.Errorf("ledger %s: %w", list[0].Ledger, err)
+		return v, nil, err
 	}
 	action, err := r.action(adjacency)
 	if err != nil {
