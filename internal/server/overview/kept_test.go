@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,4 +137,32 @@ func TestLargestSetIsReadOnce(t *testing.T) {
 	if store.reads != ledger.MaxMembers {
 		t.Errorf("entries of %d ledgers were read %d times", ledger.MaxMembers, store.reads)
 	}
+}
+
+// tally is a value that has read so many entries.
+type tally struct{ entries atomic.Uint64 }
+
+func (*tally) Bytes() int     { return 0 }
+func (c *tally) Read() uint64 { return c.entries.Load() }
+
+// Nobody is told to wait for entries that are all read, however long their numbers take.
+func TestAllEntriesAreRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct{ read, want uint64 }{{0, 0}, {1, 1}, {2, 0}} {
+			h, of, value := &Handlers{beyond: newBeyond()}, newKept[string, *tally](1, 1), &tally{}
+			of.recent.Add("a", &one[*tally]{value: value})
+			slow := make(chan struct{})
+			reading, err := soon(t.Context(), h, of, "a", 2, func(context.Context) error {
+				value.entries.Store(c.read)
+				<-slow
+				return nil
+			})
+			if err != nil || (reading == nil) != (c.read == 2) || reading.GetEntriesRead() != c.want {
+				t.Errorf("%d of 2 entries are read: %v, %v", c.read, reading, err)
+			}
+			close(slow)
+			h.beyond.close()
+		}
+	})
 }

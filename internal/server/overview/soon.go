@@ -16,8 +16,9 @@ const patience = 300 * time.Millisecond
 // within the time that one question has. Of one caller there is one such reading of a value at a time.
 func soon[K comparable, V value](ctx context.Context, h *Handlers, of *kept[K, V], key K, head uint64,
 	whole func(context.Context) error) (*pb.Reading, error) {
+	isRead := func(entries uint64) bool { return head-min(head, entries) <= head/100 }
 	began := of.read(key)
-	if behind := head - min(head, began); behind <= head/100 {
+	if isRead(began) {
 		return nil, nil
 	}
 	who := ""
@@ -39,7 +40,11 @@ func soon[K comparable, V value](ctx context.Context, h *Handlers, of *kept[K, V
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return &pb.Reading{EntriesRead: min(of.read(key), head), Entries: head}, nil
+	now := of.read(key)
+	if isRead(now) { // which may have happened just now, or the numbers of all may take long
+		return nil, nil
+	}
+	return &pb.Reading{EntriesRead: min(now, head), Entries: head}, nil
 }
 
 // beyond is what goes on after the calls that began it were answered, until the server stops taking calls.

@@ -304,6 +304,19 @@ func (p *tab) waits(selector, want string) {
 		&there, func() bool { return there })
 }
 
+// waitsByLoading is waits for a page that does not follow its ledger, so that somebody has to load it again: it says so
+// while the numbers are not there.
+func (p *tab) waitsByLoading(selector, want string) {
+	p.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); ; p.do(chromedp.Reload()) {
+		if got := p.text(selector); strings.Contains(got, want) {
+			return
+		} else if time.Now().After(end) {
+			p.t.Fatalf("%s does not show %q:\n%.3000s", selector, want, got)
+		}
+	}
+}
+
 // until asks the page that is there, again and again, for what an expression says into out, until that is as it
 // should be. It names no node and no page to the browser: a live page replaces its own parts, and while a page is
 // left there is none to ask.
