@@ -123,8 +123,12 @@ func (a allocated) Facts() loss.Facts {
 	return f
 }
 
-// Reach takes the nearest one of few reaches, which are remembered.
+// Reach takes the nearest one of few reaches, which are remembered. Where the pair is not what was reported, its
+// divergences may be what answers, and they take all of it.
 func (a allocated) Reach(lost float64) loss.Loss {
+	if a.class {
+		return a
+	}
 	for _, r := range reaches {
 		if r <= lost {
 			a.lost = math.Max(a.lost, r)
@@ -220,7 +224,7 @@ func (a allocated) Pair(d loss.Direction, side loss.Side, in *num.Interrupt) los
 // NormalMu is that of one step: a mean is below one of its terms in convex order, and at least a part of it.
 func (a allocated) NormalMu(count uint64) loss.NormalMu {
 	mu := loss.NormalMuOf(a.inner, count).TailOnly()
-	if a.class && a.least == 0 {
+	if a.class && (a.least == 0 || a.inner.Facts().Dominating) {
 		mu.Lower, mu.Tail = 0, 0
 	}
 	return mu
@@ -248,5 +252,5 @@ func (allocated) Grouped(uint64) (loss.Loss, error) { return nil, nil }
 
 func (a allocated) Order() [4]float64 {
 	o := a.inner.Order()
-	return [4]float64{o[0], o[1] + a.last, o[2] + o[3], num.Count(a.steps) + num.Count(a.counted.steps)}
+	return [4]float64{o[0], o[1] + a.last, o[2] + o[3] + a.least, num.Count(a.steps) + num.Count(a.counted.steps)}
 }

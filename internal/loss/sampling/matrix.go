@@ -2,6 +2,8 @@ package sampling
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/loss/pairs"
@@ -61,5 +63,42 @@ func ofAllocatedMatrix(m mechanism.AllocatedMatrix, x loss.Maker) (loss.Loss, er
 	if m.Choices() == 1 {
 		return inner, nil
 	}
-	return allocated{inner: inner, steps: m.Choices(), width: 1, lost: outOfReach, class: !known}, nil
+	a := allocated{inner: inner, steps: m.Choices(), width: 1, lost: outOfReach, class: !known}
+	if !known {
+		a.least = num.Down(leastTogether(m) * (distance / sigma) * (1 - 8*num.Ulp))
+	}
+	return a, nil
+}
+
+// mostLeastWork bounds the products that leastTogether takes.
+const mostLeastWork = 1 << 24
+
+// leastTogether is how far every choice moves the sum of all outputs at least, with the mean of all choices as
+// weights, in units of the noise of the sum for a distance of 1; 0 where that is not computed. It is rounded down
+// (docs/math/matrices.md §1.8.10).
+func leastTogether(m mechanism.AllocatedMatrix) float64 {
+	c := m.Coefficients.Values()
+	if m.Steps < m.Period || slices.Min(c) < 0 || float64(m.Steps) > mostLeastWork/float64(len(c)) {
+		return 0
+	}
+	n, period := int(m.Steps), int(m.Period)
+	weight, sum, squares := make([]float64, n), 0.0, 0.0
+	for row := range weight {
+		if row < len(c) {
+			sum += c[row]
+		}
+		weight[row] = sum
+		squares += sum * sum
+	}
+	least := math.Inf(1)
+	for first := range period {
+		moved := 0.0
+		for step := first; step < n; step += period {
+			for i, row := range weight[step:min(step+len(c), n)] {
+				moved += c[i] * row
+			}
+		}
+		least = math.Min(least, moved)
+	}
+	return least / math.Sqrt(squares) * (1 - 2*float64(n+2*len(c))*num.Ulp)
 }
