@@ -161,6 +161,7 @@ func TestExtremeAllocations(t *testing.T) {
 
 // Passes over one choice make a large distance: the bounds meet there, too.
 func TestAllocationAtLargeDistances(t *testing.T) {
+	testaid.Long(t, "it computes far tails")
 	for _, m := range []mechanism.RandomAllocation{
 		{Steps: 235, Passes: 60, Mechanism: mechanism.Gaussian{NoiseMultiplier: 0.5}},
 		{Steps: 1000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 0.07}},
@@ -175,6 +176,7 @@ func TestAllocationAtLargeDistances(t *testing.T) {
 // The loss of one in many steps has a heavy tail, of which the part that is too rare to matter is cut: it must
 // hide nothing else by its moment, which may be beyond floating point, nor take more with it than that part.
 func TestAllocationWithHeavyTails(t *testing.T) {
+	testaid.Long(t, "it computes far tails")
 	for _, c := range []struct {
 		steps, epochs uint64
 		sigma         float64

@@ -140,6 +140,7 @@ func TestBlocksAgainstEveryChoice(t *testing.T) {
 // Of many small choices both bounds tend to the Gaussian with μ² = n·η²/4, to which the sum of losses of
 // −η/2 and η/2 tends, and for which δ(2) = 9.4391686e-06 with n = 10,000 and η = 0.01, by its closed form.
 func TestManySmallChoices(t *testing.T) {
+	testaid.Long(t, "it composes thousands of choices")
 	c := loss.Composition{{Loss: pairs.NewBoundedRange(0.01), Count: 10000}}
 	gauss := math.Log(9.43916863e-06)
 	last := math.Inf(1)

@@ -21,6 +21,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // looked are the pages that are looked at.
@@ -85,6 +87,7 @@ const still = `
 // Pages look as they did when somebody looked at them: at three widths, light and dark.
 func TestScreens(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "it looks at every page at three widths")
 	d, p := filled(t), open(t)
 	p.do(emulation.SetScriptExecutionDisabled(true)) // nothing changes while it is looked at
 	for _, at := range looked {
@@ -210,6 +213,7 @@ var hostile = []string{`<script>alert(1)</script>`, `</title><img src=x onerror=
 // line's direction, or makes the page wider than the screen.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "it shows hostile texts on every page")
 	d, p := start(t), open(t)
 	for i, text := range hostile {
 		name := fmt.Sprintf("team/h%d", i)
