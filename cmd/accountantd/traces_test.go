@@ -67,8 +67,9 @@ func TestExporters(t *testing.T) {
 	}{
 		{nil, "*otlptracehttp.client"},
 		{map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "*otlptracegrpc.client"},
-		{map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"},
-			"*otlptracehttp.client"},
+		{map[string]string{
+			"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
+		}, "*otlptracehttp.client"},
 		{map[string]string{"OTEL_TRACES_EXPORTER": "console"}, "*stdouttrace.Exporter"},
 	} {
 		e, err := newExporter(t.Context(), func(name string) string { return c.env[name] })
