@@ -204,3 +204,16 @@ func TestReachWhereDivergencesMayAnswer(t *testing.T) {
 		}
 	}
 }
+
+// Batches that are dealt have a lower bound with several bands, too, also where nothing of the choice stays hidden.
+func TestAllocatedMatricesFromBelow(t *testing.T) {
+	for _, period := range []uint64{2, 4} {
+		c := compose(t, mechanism.ZeroOut, mechanism.Event{Count: 3, Mechanism: mechanism.AllocatedMatrix{
+			StepNoise:    mechanism.StepNoise{NoiseMultiplier: 4},
+			Coefficients: mechanism.NumbersOf(1, 0.5), Steps: 12, Period: period}})
+		a, err := Ask(c, AtDelta(1e-6))
+		if err != nil || a.EpsilonLower == nil || !(0.5 <= *a.EpsilonLower && *a.EpsilonLower <= a.Epsilon) {
+			t.Errorf("period %d: %+v, %v", period, a, err)
+		}
+	}
+}

@@ -59,15 +59,18 @@ func ofAllocatedMatrix(m mechanism.AllocatedMatrix, x loss.Maker) (loss.Loss, er
 	b := participation.Toeplitz(m.Coefficients.Values(),
 		participation.Pattern{Steps: m.Steps, Most: m.Uses(), Separation: m.Period})
 	known := m.Coefficients.Len() == 1 && m.Steps%m.Period == 0
-	inner := pairs.TimesNorm(num.DivUp(distance, sigma), b.Squares, known)
-	if m.Choices() == 1 {
-		return inner, nil
-	}
-	a := allocated{inner: inner, steps: m.Choices(), width: 1, lost: outOfReach, class: !known}
+	mu, least := num.DivUp(distance, sigma), 0.0
 	if !known {
-		a.least = num.Down(leastTogether(m) * (distance / sigma) * (1 - 8*num.Ulp))
+		least = num.Down(leastTogether(m) * (distance / sigma) * (1 - 8*num.Ulp))
 	}
-	return a, nil
+	switch {
+	case m.Choices() > 1:
+		return allocated{inner: pairs.TimesNorm(mu, b.Squares, known), steps: m.Choices(), width: 1, lost: outOfReach,
+			class: !known, least: least}, nil
+	case least > 0:
+		return pairs.AtMostTimesNorm(mu, b.Squares, pairs.NewGaussian(least)), nil
+	}
+	return pairs.TimesNorm(mu, b.Squares, known), nil
 }
 
 // mostLeastWork bounds the products that leastTogether takes.
