@@ -11,12 +11,14 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // TestOldPrimary: a primary without its standby, as after a failover that it has not noticed, is not believed when it
 // says that something is not there.
 func TestOldPrimary(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "a standby is promoted, and the old primary goes on")
 	server := pgtest.Start(t, pgtest.Config{Synchronous: true})
 	url := server.Database(t)
 	w := ledger.Writer{Principal: "p", Name: "w"}
@@ -97,6 +99,7 @@ func TestStoppedHost(t *testing.T) {
 // A daemon that has worked with the successor does not believe it, and goes on when the successor leads again.
 func TestEarlierTimeline(t *testing.T) {
 	t.Parallel()
+	testaid.Long(t, "a standby is promoted, and a server is copied")
 	old := pgtest.Start(t, pgtest.Config{Synchronous: true})
 	proxy, through := pgtest.NewProxy(t, old.Database(t))
 	s := mustOpen(t, Config{URL: through})
