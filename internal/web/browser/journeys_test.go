@@ -81,9 +81,15 @@ func TestFromNothingToAStatement(t *testing.T) {
 			t.Errorf("%s is printed", gone)
 		}
 	}
-	// Every line of what accountctl writes is there, but for the marks of Markdown.
-	got := squeezed(p.text("article"))
-	for line := range strings.Lines(d.ctl(t, "statement", "team/mnist")) {
+	// Every line of what accountctl writes is there, but for the marks of Markdown. On a busy machine either of them may
+	// have had no time for the tightest numbers, and says so.
+	const late = "The time for this question ran out"
+	got, written := squeezed(p.text("article")), d.ctl(t, "statement", "team/mnist")
+	for p.Err() == nil && strings.Contains(got+written, late) {
+		p.do(chromedp.Reload())
+		got, written = squeezed(p.text("article")), d.ctl(t, "statement", "team/mnist")
+	}
+	for line := range strings.Lines(written) {
 		line = strings.Trim(strings.TrimSpace(line), "#-|* ")
 		if i := strings.Index(line, " on 20"); i > 0 && strings.HasPrefix(line, "Made by") {
 			line = line[:i]
@@ -91,7 +97,7 @@ func TestFromNothingToAStatement(t *testing.T) {
 		for _, part := range strings.Split(line, "|") {
 			part = squeezed(strings.NewReplacer(`\`, "", "`", "", "&gt;", ">", "&lt;", "<", "&amp;", "&", "*", "").Replace(part))
 			if !strings.Contains(strings.ReplaceAll(got, "*", ""), part) {
-				t.Errorf("the statement on the page lacks %q", part)
+				t.Errorf("the statement on the page lacks %q:\n%s", part, got)
 			}
 		}
 	}
