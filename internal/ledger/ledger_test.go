@@ -49,6 +49,11 @@ func TestSpecEqual(t *testing.T) {
 	if err := Conflict(full(), more); !strings.Contains(err.Error(), `plan: "week": 7 × pure_dp(ε=1); allowed: `) {
 		t.Errorf("a plan is not described in the reader's words: %v", err)
 	}
+	twin := full()
+	twin.DatasetID += "\u3164" // a filler, which nobody sees
+	if err := Conflict(full(), twin); !strings.Contains(err.Error(), `\u3164"; allowed: "`) {
+		t.Errorf("two identifiers that look alike are shown alike: %v", err)
+	}
 	for _, change := range []func(*Spec){
 		func(s *Spec) { s.Plan.Name = "other" }, func(s *Spec) { s.Plan.Events[0].Count++ },
 		func(s *Spec) { s.ExpectedRun.Events = nil }, func(s *Spec) { s.Budgets[0].Mu = 2 },

@@ -109,7 +109,8 @@ func Conflict(there, asked Spec) error {
 }
 
 // difference names the first field in which s and o differ, in the API's
-// spelling, with both values; "" where there is none.
+// spelling, with both values; "" where there is none. Characters that are not
+// ASCII are escaped, as the values may look alike.
 func (s Spec) difference(o Spec) (field, mine, other string) {
 	for _, f := range []struct{ name, mine, other string }{
 		{"name", s.Name, o.Name},
@@ -120,7 +121,7 @@ func (s Spec) difference(o Spec) (field, mine, other string) {
 		{"parent", s.Parent, o.Parent},
 	} {
 		if f.mine != f.other {
-			return f.name, strconv.Quote(f.mine), strconv.Quote(f.other)
+			return f.name, strconv.QuoteToASCII(f.mine), strconv.QuoteToASCII(f.other)
 		}
 	}
 	switch {
