@@ -91,7 +91,8 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 			"budgets[0] (ε = 1 by BASIC): needs 1.4 of ε, 1 is left, short by 0.4; budgets[1]",
 			"allowed: 0 × pure_dp(ε=0.7)"}},
 		{"a guard that cannot charge it", two, []mechanism.Event{event(50, 1)}, []string{
-			"budgets[0] (ε = 1 by BASIC): no δ is allowed, and without one no finite ε of a gaussian is known; allowed: 0"}},
+			"budgets[0] (ε = 1 by BASIC): no δ is allowed, and without one no finite ε of a gaussian is known; " +
+				"allowed: 0"}},
 		{"δ", filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 9, Delta: 1e-6}),
 			[]mechanism.Event{{Mechanism: dp, Count: 3}}, []string{
 				"needs 3e-6 of δ, 1e-6 is left, short by 2e-6; allowed: 1 × approximate_dp"}},

@@ -81,8 +81,8 @@ func TestFromNothingToAStatement(t *testing.T) {
 			t.Errorf("%s is printed", gone)
 		}
 	}
-	// Every line of what accountctl writes is there, but for the marks of Markdown. On a busy machine either of them may
-	// have had no time for the tightest numbers, and says so.
+	// Every line of what accountctl writes is there, but for the marks of Markdown. On a busy machine either of them
+	// may have had no time for the tightest numbers, and says so.
 	const late = "The time for this question ran out"
 	got, written := squeezed(p.text("article")), d.ctl(t, "statement", "team/mnist")
 	for p.Err() == nil && strings.Contains(got+written, late) {
