@@ -80,7 +80,7 @@ def connect() -> Iterator[Callable[..., Client]]:
     def make(server: str, **options: object) -> Client:
         clients.append(
             Client(server,
-                   **({"timeout": 2.0, "deadline": 20.0, "backoff_min": 0.01,
+                   **({"timeout": 6.0, "deadline": 30.0, "backoff_min": 0.01,
                        "backoff_max": 0.1} | options)))  # type: ignore[arg-type]
         return clients[-1]
 

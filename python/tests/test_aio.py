@@ -12,7 +12,7 @@ from conftest import STEP, Daemon, Proxy, plan
 from privacy_accountant import AsyncClient, BudgetExceeded, Client, Closed, NotFound, Unavailable
 from privacy_accountant import proto as pb
 
-FAST = {"timeout": 2.0, "deadline": 20.0, "backoff_min": 0.01, "backoff_max": 0.1}
+FAST = {"timeout": 6.0, "deadline": 30.0, "backoff_min": 0.01, "backoff_max": 0.1}
 
 
 def test_the_same_verbs() -> None:
