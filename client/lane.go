@@ -222,14 +222,14 @@ func contents(items []*item) []Write {
 	return out
 }
 
-// Pending is one write whose outcome is unknown.
+// Pending is one write that a lane keeps: its outcome is unknown, or it waits behind such a one or for the daemon.
 type Pending struct {
 	Sequence uint64 // its number in the lane
 	Write
 }
 
-// Pending lists the writes to a ledger whose outcome is unknown, in order. Charges that an open
-// stream still waits for are not among them.
+// Pending lists the writes to a ledger that are kept until they are known to be written, in order. Charges that an
+// open stream still waits for are not among them.
 func (c *Client) Pending(ledger string) []Pending {
 	l := c.lane(ledger)
 	l.mu.Lock()

@@ -27,9 +27,10 @@ import (
 //     that was rolled back or edited does not pass unnoticed.
 //   - The daemon ended it for a reason that time does not cure, such as a ledger that is gone or a
 //     missing permission; or Config.MaxAttempts attempts made no progress; or Close's context or
-//     the Client ended. The outcome of charges without an acknowledgement is then unknown: the
-//     error has Unknown set, and the lane keeps them as the package comment describes. If no
-//     connection took any of them, or the daemon said that it wrote none, NotWritten lists them.
+//     the Client ended. The lane keeps the charges without an acknowledgement as the package comment
+//     describes, and the error has Unknown set if they may be written: if a connection took some, of
+//     which the daemon has not said that it wrote none. If surely none is, and time cures nothing,
+//     NotWritten lists them.
 //
 // After that every method returns the same error.
 type Stream struct {
@@ -334,10 +335,11 @@ func (s *Stream) finish(err *Error, refused bool) {
 	}
 	s.lane.advance(s.first-1, 0)
 	if err != nil {
-		if refused || len(items) > 0 && !items[0].maybe {
+		maybe := len(items) > 0 && items[0].maybe
+		if refused || !maybe && settlesRest(err) {
 			err.NotWritten = contents(items)
 		} else if len(items) > 0 {
-			err.Unknown = true
+			err.Unknown = maybe
 			s.lane.keep(items)
 		}
 	}

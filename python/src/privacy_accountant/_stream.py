@@ -69,10 +69,9 @@ class Stream:
     file that was rolled back does not pass unnoticed: DataLoss.
 
     A refused write is not written, and neither are those behind it: the stream ends and the
-    error's not_written has them, as it has what no connection took. From then on every
-    method raises that error. close waits until all is written; leaving a `with` block by an
-    exception gives up waiting, and what is not acknowledged is then of unknown outcome and
-    stays in the client's lane.
+    error's not_written has them. From then on every method raises that error. close waits
+    until all is written; leaving a `with` block by an exception gives up waiting, and what
+    is not acknowledged stays in the client's lane.
     """
 
     def __init__(self, client: Caller, lane: Lane, window: int) -> None:
@@ -152,7 +151,7 @@ class Stream:
 
     def close(self, *, deadline: float | None = None) -> None:
         """Waits until everything is written, and ends the stream. If the deadline comes first,
-        what is not acknowledged is of unknown outcome and stays in the client's lane."""
+        what is not acknowledged stays in the client's lane."""
         until = self._until(deadline)
         with self._monitor:
             self._closing = True
@@ -264,7 +263,7 @@ class Stream:
                     if self._queue:
                         self._end(Closed("stream", self._lane.ledger,
                                          f"ended without an acknowledgement; last: {failure.message}",
-                                         sequence=self._first), kept=not self._closing)
+                                         sequence=self._first))
                     break
                 failure = reason
                 attempts = 1 if self._first > first or not self._queue else attempts + 1
@@ -283,11 +282,11 @@ class Stream:
                 break
             self._stop.wait(max(failure.after, self._client._core.pause(failures)))
 
-    def _end(self, error: AccountantError, kept: bool = False) -> None:
-        """Ends the stream by an error, which says what of the queue is not written, or that this is unknown. The lane
-        keeps all of it if kept: nobody hears of the error, so nobody would write it again."""
-        error.unknown = kept or self._first <= self._reach
-        if not error.unknown:
+    def _end(self, error: AccountantError) -> None:
+        """Ends the stream by an error, which says whether some of the queue may be written. The lane keeps the queue,
+        unless surely nothing of it is written and time cures nothing: then the error has it."""
+        error.unknown = self._first <= self._reach
+        if not error.unknown and not isinstance(error, (Unavailable, Closed)):
             error.not_written = [m.content for m in self._queue]
             self._queue.clear()
         self._error = error

@@ -391,7 +391,7 @@ class Client(Caller):
     # Writes of unknown outcome
 
     def pending(self, ledger: str) -> list[Any]:
-        """The writes on a ledger whose outcome is not known, in order, as they were sent."""
+        """The writes on a ledger that are kept until they are known to be written, in order, as they were sent."""
         return [item.request for item in self._core.lane(ledger).pending]
 
     def settle(self, ledger: str, *, deadline: float | None = None) -> None:
