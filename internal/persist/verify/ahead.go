@@ -30,10 +30,10 @@ type decoded struct {
 // packsAhead is how many packs are read before they are needed.
 const packsAhead = 16
 
-// readAhead reads the packs of ledgers, one ledger after the other, and decodes their entries; tail has the log keys of
-// each ledger's rows of the tail. It does so beside the decisions about those before, and with a transaction of its own,
-// because one is not for concurrent use: nobody writes to the file. It stops at the end of the context; wait returns
-// once it has.
+// readAhead reads the packs of ledgers, one ledger after the other, and decodes their entries; tail has the log keys
+// of each ledger's rows of the tail. It does so beside the decisions about those before, and with a transaction of its
+// own, because one is not for concurrent use: nobody writes to the file. It stops at the end of the context; wait
+// returns once it has.
 func readAhead(ctx context.Context, db *bolt.DB, ledgers []uint64, tail map[uint64][]uint64) (
 	list <-chan opened, wait func(),
 ) {
