@@ -25,7 +25,7 @@ demo: ## a DP-SGD run on real digits, every step in the ledger
 	@bin/digits -demo -accountantd bin/accountantd
 
 test: ## the tests of every package, without the longest ones and with fewer random cases; no C compiler needed
-	@$(MAKE) --no-print-directory test-all SHORT='-short -p 3 -parallel 6' CASES=-rapid.checks=20
+	@$(MAKE) --no-print-directory test-all SHORT='-short -p 3 -parallel 6' CASES=-rapid.checks=50
 	@echo "make test: the tests of every package passed; make test-all also runs the longest ones"
 
 # What waits, for a database or a time limit, leaves the processors to other tests.
