@@ -109,7 +109,7 @@ func TestFailoverThatLostCharges(t *testing.T) {
 		if err := report(api, "lost", "again"); status.Code(err) != codes.FailedPrecondition {
 			t.Errorf("daemon %d takes a charge: %v", i, err)
 		}
-		if _, metrics := daemons[i].web("/metrics"); !strings.Contains(metrics, "\naccountant_store_lost_ledgers 1\n") {
+		if !daemons[i].shows("accountant_store_lost_ledgers 1") {
 			t.Errorf("daemon %d: no metric", i)
 		}
 		s, err := api.GetStoreStatus(patiently(t), &pb.GetStoreStatusRequest{})
@@ -147,7 +147,7 @@ func TestFailoverThatLostCharges(t *testing.T) {
 		if e := epsilon(api); e != before {
 			t.Errorf("daemon %d answers %v after reconciling; want %v, that of 41 charges", i, e, before)
 		}
-		if _, metrics := daemons[i].web("/metrics"); !strings.Contains(metrics, "\naccountant_store_lost_ledgers 0\n") {
+		if !daemons[i].shows("accountant_store_lost_ledgers 0") {
 			t.Errorf("daemon %d: the metric stays", i)
 		}
 	}

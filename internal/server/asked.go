@@ -8,7 +8,7 @@ import (
 )
 
 // storeTime bounds how long a reading of the metrics waits for what the store is asked for it.
-const storeTime = 200 * time.Millisecond
+const storeTime = time.Second
 
 // inquiry asks the store something for a reading of the metrics. A store that cannot be reached must not keep the
 // metrics from being read, which would hide that it cannot be reached. So a reading waits for storeTime, and if an
