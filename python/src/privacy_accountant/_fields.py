@@ -138,10 +138,9 @@ def fill(message: _M, path: str, fields: Mapping[str, Any]) -> _M:
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             getattr(message, name).update(value)
         elif _repeated(field):
-            if isinstance(value, (Mapping, str)) and not (field.message_type is not None
-                                                          and field.message_type.name == "Event"):
-                raise TypeError(f"{place}: {value!r}; allowed: a list, such as [{value!r}]")
             of_events = field.message_type is not None and field.message_type.name == "Event"
+            if isinstance(value, (Mapping, str)) and not of_events:
+                raise TypeError(f"{place}: {value!r}; allowed: a list, such as [{value!r}]")
             getattr(message, name).extend(events(value) if of_events else [_value(field, place, v) for v in value])
         elif field.message_type is not None:
             inner = getattr(message, name)

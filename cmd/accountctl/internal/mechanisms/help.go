@@ -1,7 +1,6 @@
 package mechanisms
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,23 +124,23 @@ func HelpOf(name string) (text string, ok bool) {
 	c := &cobra.Command{}
 	AddFlags(c)
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
-	show := func(flag, usage string) {
+	show := func(flag string) {
 		if f := c.Flags().Lookup(flag); f != nil && own.Lookup(flag) == nil {
-			f.Annotations, f.Usage = nil, cmp.Or(usage, f.Usage)
+			f.Annotations = nil // this is where they are listed
 			own.AddFlag(f)
 		}
 	}
 	for _, p := range kind.Parameters {
-		show(spelling.Dashed(p.Name), "")
+		show(spelling.Dashed(p.Name))
 	}
 	if holdsNoise(field) {
 		for _, noise := range noiseKinds() {
 			for _, p := range parameters(noise) {
-				show(spelling.Dashed(string(p.Name())), "")
+				show(spelling.Dashed(string(p.Name())))
 			}
 		}
 	}
-	show(count, "")
+	show(count)
 	example, _ := Example(name)
 	text = cli.Wrap(fmt.Sprintf("%s is a mechanism, for commands such as compute and report. %s", spell(field),
 		kind.Help)) + "\n\nExamples:\n" + cli.WrapCommands("  accountctl compute --delta 1e-6 "+example) +

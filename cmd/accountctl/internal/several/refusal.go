@@ -30,14 +30,11 @@ func Check(ctx context.Context, of *client.Set, key string, by Contribution, eve
 // ledger what it lacks in any case.
 func Refused(p *cli.Program, asJSON bool, err error) error {
 	var e *client.Error
-	if !errors.As(err, &e) || e.Refusal == nil && e.Budget == nil {
+	switch {
+	case !errors.As(err, &e) || e.Refusal == nil && (e.Budget == nil || !asJSON):
 		return err
-	}
-	if e.Refusal == nil {
-		if asJSON {
-			return errors.Join(p.WriteJSON(e.Budget), err)
-		}
-		return err
+	case e.Refusal == nil:
+		return errors.Join(p.WriteJSON(e.Budget), err)
 	}
 	if asJSON {
 		if failed := p.WriteJSON(e.Refusal); failed != nil {
