@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -32,9 +33,22 @@ var (
 	browser context.Context // the one browser of all tests
 )
 
+// ended is set once a browser has ended by itself, as Chromium rarely does on a busy machine.
+var ended atomic.Bool
+
+// TestMain runs the tests again, once, if the browser ended in their midst: that says nothing about the pages.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(run(m))
+	status := run(m)
+	if ended.Load() && os.Getenv("BROWSER_ENDED") == "" {
+		fmt.Println("the browser ended by itself; the tests run again")
+		again := exec.Command(os.Args[0], os.Args[1:]...)
+		again.Env = append(os.Environ(), "BROWSER_ENDED=1")
+		again.Stdout, again.Stderr = os.Stdout, os.Stderr
+		_ = again.Run()
+		status = again.ProcessState.ExitCode()
+	}
+	os.Exit(status)
 }
 
 // run builds both commands and starts the browser, once for all tests.
@@ -335,6 +349,12 @@ func (p *tab) until(complaint, expression string, out any, right func() bool) {
 
 // whereabouts is where the browser is, and what it shows.
 func (p *tab) whereabouts() string {
+	select {
+	case <-chromedp.FromContext(p).Browser.LostConnection:
+		ended.Store(true)
+		return "the browser has ended"
+	default:
+	}
 	var where, body string
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p), 10*time.Second)
 	defer cancel()
