@@ -135,7 +135,7 @@ func faultsOfCommits(t *testing.T, ledgers ...string) {
 // faultSteps says at every how many messages each fault is made.
 func faultSteps() map[pgtest.Fault]int {
 	// A silence takes a second to be noticed.
-	steps := map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Silence: 5 * testaid.Every(2)}
+	steps := map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Silence: 5 * testaid.Every(4)}
 	if allFaults() {
 		steps[pgtest.Silence] = 1
 	}
