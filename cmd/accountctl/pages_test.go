@@ -95,7 +95,7 @@ func newPage(t *testing.T, root string) *docPage {
 		t.Fatal(err)
 	}
 	s := servertest.StartWith(t, servertest.Config{Server: server.Config{
-		Socket: filepath.Join(dir, "data", "accountant.sock"), Version: "v0.2.0",
+		Socket: filepath.Join(dir, "data", "accountant.sock"), Version: "v1.0.0",
 		QuestionTime: patience}})
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ACCOUNTANT_") })
 	return &docPage{t, dir, append(env, "ACCOUNTANT_SERVER="+s.Addr, "HOME="+dir, "GORACE=atexit_sleep_ms=0")}

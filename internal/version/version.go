@@ -2,21 +2,27 @@
 package version
 
 import (
-	"cmp"
 	"runtime/debug"
+	"strings"
 )
+
+// number is the version of the sources, which the Python package's _version.py has, too: a test compares them.
+const number = "1.0.0"
 
 // A release's build sets these (tools/release); elsewhere they are empty.
 var release, commit, date string
 
-// String returns the version: that of the release, or without one the module version that the Go
-// tool stamped into the binary, such as a pseudo-version of the commit; "unknown" without either.
+// String returns the version: "v1.0.0" of a release or of a module that was installed by its tag, and "v1.0.0-dev" of
+// what was built from a clone.
 func String() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
+	if release != "" {
+		return release
 	}
-	return cmp.Or(release, info.Main.Version, "unknown")
+	// Of a clone the Go tool makes "v0.0.0-" with a time and a commit, or "(devel)".
+	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v"+number) {
+		return info.Main.Version
+	}
+	return "v" + number + "-dev"
 }
 
 // Commit returns the commit that the program was built from and the time of that commit, in

@@ -387,7 +387,7 @@ def test_the_directory_is_replaced_while_it_is_used(directory: Path) -> None:
 
 def test_another_version_serves_and_the_log_says_so(directory: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Client.local(directory):
-        (directory / "local.lock").write_text("process 7, accountantd v0.0.0-20261128075343-79388355a994\n")
+        (directory / "local.lock").write_text("process 7, accountantd v1.0.0-dev\n")
         with caplog.at_level(logging.WARNING), Client.local(directory):  # built from a clone
             assert caplog.text == ""
         (directory / "local.lock").write_text("process 7, accountantd v0.1.9\n")

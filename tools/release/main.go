@@ -54,7 +54,7 @@ func (p platform) program(name string) string {
 type release struct {
 	root    string // of the sources
 	dist    string // where everything goes
-	version string // "0.2.0"
+	version string // "1.0.0"
 	commit  string
 	date    time.Time // of the commit
 }

@@ -268,11 +268,10 @@ class Served:
             return f.read(200).strip() or "it is not known which"
 
     def _compare(self) -> None:
-        """Says in the log if the daemon has another version than this package. One that was built from a clone has
-        none: Go calls it v0.0.0 with the commit."""
+        """Says in the log if the daemon has another version than this package."""
         note = self.served_by()
         found = re.search(r"accountantd v?(\d+\.\d+\.\d+)", note)
-        if found and found[1] not in (__version__, "0.0.0"):
+        if found and found[1] != __version__:
             log.warning("the ledgers in %r are served by another version (%s) than this package's, %s, until its last "
                         "user ends",
                         self.directory, note, __version__)
