@@ -109,5 +109,6 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 	// run sees a failure
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = p.Out.WriteString(cli.HelpText(c)) })
 	p.AddFlags(root, env)
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return p.Choose(c) }
 	return root
 }

@@ -147,10 +147,10 @@ def test_a_server_name_of_the_environment(tmp_path: Path, files: Path, connect: 
 
 
 @pytest.mark.parametrize(("values", "told"), [
-    ({"CERT": "ann.crt"}, "ACCOUNTANT_TLS_KEY.*both or neither"),
-    ({"CA": "none.crt"}, "ACCOUNTANT_TLS_CA: .*none.crt.*No such file"),
-    ({"CA": "ann.key"}, "ACCOUNTANT_TLS_CA: .*ann.key.*PEM file"),
-    ({"CERT": "ann.crt", "KEY": "server.key"}, "ACCOUNTANT_TLS_CERT and ACCOUNTANT_TLS_KEY: .*server.key"),
+    ({"CERT": "ann.crt"}, "TLS certificate and key.*both or neither"),
+    ({"CA": "none.crt"}, "TLS authorities: .*none.crt.*No such file"),
+    ({"CA": "ann.key"}, "TLS authorities: .*ann.key.*PEM file"),
+    ({"CERT": "ann.crt", "KEY": "server.key"}, "TLS certificate and key: .*server.key"),
 ])
 def test_broken_files_of_the_environment(files: Path, monkeypatch: pytest.MonkeyPatch, values: dict[str, str],
                                          told: str) -> None:

@@ -14,6 +14,7 @@ The modules, from the bottom up. Each imports only from those above it in this l
     _tls          TLS from the environment
     _trace        the trace that a call belongs to, where the program uses OpenTelemetry
     _token        tokens that prove who calls, from a file or the environment
+    _contexts     the ways to daemons that accountctl login has given names
     _whole        the reader of counts, sizes and indices
     _real         the reader of real numbers
     _advice       what to do about a connection that was set up wrongly

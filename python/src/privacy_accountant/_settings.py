@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 
+from ._contexts import chosen
 from ._environment import misspelt
 from ._local import LOG, SOCKET, NotServed, Served
 from ._tls import TLSFiles
@@ -43,17 +44,25 @@ class Settings:
     token: Token | None = None  # proves who calls
 
     @staticmethod
-    def of(server: str | None, *, token_file: str | os.PathLike[str] | None = None, **rest: Any) -> Settings:
+    def of(server: str | None, *, context: str | None = None, token_file: str | os.PathLike[str] | None = None,
+           **rest: Any) -> Settings:
         """Checks them. What is not given is taken from the environment, as accountctl does: the server from
         ACCOUNTANT_SERVER, credentials from the files of ACCOUNTANT_TLS_…, a token from ACCOUNTANT_TOKEN_FILE
-        or ACCOUNTANT_TOKEN."""
+        or ACCOUNTANT_TOKEN; and if nothing says how to reach a daemon, from a context."""
         for text in misspelt(os.environ):
             warnings.warn(text, stacklevel=4)
-        found = os.environ.get("ACCOUNTANT_SERVER")
-        origin = "" if server else "ACCOUNTANT_SERVER" if found else "the default"
-        s = Settings(server or found or DEFAULT_SERVER, origin=origin, token=Token.of(token_file), **rest)
-        files = TLSFiles.of_environment()
-        if s.credentials is None and files:
+        arguments = {"server": server, "credentials": rest["credentials"], "token_file": token_file,
+                     "insecure": rest["insecure"]}
+        way = chosen(context, next((name for name, value in arguments.items() if value), ""))
+        files: TLSFiles | None
+        if way is not None:
+            rest["insecure"], files = way.insecure, way.files
+            s = Settings(way.server, origin=f"the context {way.name!r}", token=way.token, **rest)
+        else:
+            found, files = os.environ.get("ACCOUNTANT_SERVER"), TLSFiles.of_environment() or None
+            origin = "" if server else "ACCOUNTANT_SERVER" if found else "the default"
+            s = Settings(server or found or DEFAULT_SERVER, origin=origin, token=Token.of(token_file), **rest)
+        if s.credentials is None and files is not None:
             s = replace(s, credentials=files.credentials(), server_name=files.server_name)
         return s._checked()
 
@@ -116,8 +125,8 @@ class Settings:
         """What to do if there is none."""
         if self.served is not None:
             return f"{os.path.join(self.served.directory, LOG)} is its log"
-        where = ('say where it is: Client("HOST:PORT"), Client("unix:PATH"), or the environment variable '
-                 "ACCOUNTANT_SERVER")
+        where = ('say where it is: Client("HOST:PORT"), Client("unix:PATH"), the environment variable '
+                 "ACCOUNTANT_SERVER, or accountctl login")
         if not self.local:
             return f"See whether it runs there, or {where}"
         address = re.sub("^unix:/(?!/)", "unix:///", self.server)

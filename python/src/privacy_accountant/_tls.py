@@ -32,19 +32,18 @@ class TLSFiles:
     def credentials(self) -> grpc.ChannelCredentials:
         """Reads the files. Errors are ValueErrors that name the file."""
         if bool(self.cert) != bool(self.key):
-            raise ValueError(f"ACCOUNTANT_TLS_CERT and ACCOUNTANT_TLS_KEY: {self.cert!r} and {self.key!r}; allowed: "
-                             "both or neither")
+            raise ValueError(f"TLS certificate and key: {self.cert!r} and {self.key!r}; allowed: both or neither")
         check = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if self.ca:
             try:
                 check.load_verify_locations(self.ca)
             except (OSError, ssl.SSLError) as e:
-                raise ValueError(f"ACCOUNTANT_TLS_CA: {self.ca}: {e}; allowed: a PEM file of certificates") from e
+                raise ValueError(f"TLS authorities: {self.ca}: {e}; allowed: a PEM file of certificates") from e
         if self.cert:
             try:
                 check.load_cert_chain(self.cert, self.key, password="")  # it would ask on the terminal
             except (OSError, ssl.SSLError) as e:
-                raise ValueError(f"ACCOUNTANT_TLS_CERT and ACCOUNTANT_TLS_KEY: {self.cert} and {self.key}: {e}; "
+                raise ValueError(f"TLS certificate and key: {self.cert} and {self.key}: {e}; "
                                  "allowed: PEM files of a certificate and its key, without a password") from e
         # gRPC by itself would trust the authorities that came with it, not the system's.
         authorities = self.ca or ssl.get_default_verify_paths().cafile

@@ -56,15 +56,16 @@ class AsyncClient:
     """
 
     def __init__(
-        self, server: str | None = None, *, principal: str = "", credentials: grpc.ChannelCredentials | None = None,
+        self, server: str | None = None, *, context: str | None = None, principal: str = "",
+        credentials: grpc.ChannelCredentials | None = None,
         token_file: str | PathLike[str] | None = None,
         insecure: bool = False, timeout: float = 10.0, deadline: float | None = None, max_attempts: int | None = None,
         backoff_min: float = 0.05, backoff_max: float = 5.0,
     ) -> None:
         self._begin(Settings.of(
-            server, token_file=token_file, principal=principal, credentials=credentials, insecure=insecure,
-            timeout=timeout,
-            deadline=deadline, max_attempts=max_attempts, backoff_min=backoff_min, backoff_max=backoff_max,
+            server, context=context, token_file=token_file, principal=principal, credentials=credentials,
+            insecure=insecure, timeout=timeout, deadline=deadline, max_attempts=max_attempts,
+            backoff_min=backoff_min, backoff_max=backoff_max,
         ))
 
     @classmethod

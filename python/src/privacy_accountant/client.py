@@ -57,9 +57,12 @@ class Client(Caller):
     daemon's CANCELLED, and ABORTED (the lane is busy with an earlier attempt). If no
     definite answer came, the error has `unknown` set and the lane keeps the write.
 
-    server: HOST:PORT or unix:PATH; default: the environment's ACCOUNTANT_SERVER, or
-    127.0.0.1:7878. principal: who reports, recorded as "unverified:" + principal where the
-    connection proves nothing (a socket tells the user's number, a certificate its name).
+    server: HOST:PORT or unix:PATH; default: the environment's ACCOUNTANT_SERVER; if nothing says how
+    to reach a daemon, that of the current context, or 127.0.0.1:7878. context: a name that accountctl
+    login has given to the way to a daemon; it stands in place of server, credentials, token_file and
+    insecure, and its default is the environment's ACCOUNTANT_CONTEXT. principal: who reports,
+    recorded as "unverified:" + principal where the connection proves nothing (a socket tells the
+    user's number, a certificate its name).
     credentials: of TLS (grpc.ssl_channel_credentials); default: of the files in the
     environment's ACCOUNTANT_TLS_CA, …_CERT, …_KEY and …_SERVER_NAME, if there are any; plain
     text to another machine needs insecure=True. token_file: a file with a token that proves
@@ -71,15 +74,16 @@ class Client(Caller):
     """
 
     def __init__(
-        self, server: str | None = None, *, principal: str = "", credentials: grpc.ChannelCredentials | None = None,
+        self, server: str | None = None, *, context: str | None = None, principal: str = "",
+        credentials: grpc.ChannelCredentials | None = None,
         token_file: str | PathLike[str] | None = None,
         insecure: bool = False, timeout: float = 10.0, deadline: float | None = None, max_attempts: int | None = None,
         backoff_min: float = 0.05, backoff_max: float = 5.0,
     ) -> None:
         self._begin(Settings.of(
-            server, token_file=token_file, principal=principal, credentials=credentials, insecure=insecure,
-            timeout=timeout,
-            deadline=deadline, max_attempts=max_attempts, backoff_min=backoff_min, backoff_max=backoff_max,
+            server, context=context, token_file=token_file, principal=principal, credentials=credentials,
+            insecure=insecure, timeout=timeout, deadline=deadline, max_attempts=max_attempts,
+            backoff_min=backoff_min, backoff_max=backoff_max,
         ))
 
     @classmethod

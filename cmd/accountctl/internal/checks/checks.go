@@ -2,7 +2,8 @@
 // copy them: verify decides every entry again (verify.go, verify_log.go), head gets the
 // daemon's signature under a ledger, backup copies the store, status says when the store was
 // last verified and copied, and doctor looks at the daemon, the way to it (doctor.go) and its
-// data directory (doctor_files.go); access says who may do what.
+// data directory (doctor_files.go); access says who may do what; login gives the way to a
+// daemon a name.
 package checks
 
 import "github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
@@ -16,5 +17,8 @@ func Commands() []cli.Command {
 		{Name: "status", Make: storeStatus},
 		{Name: "doctor", Make: doctor},
 		{Name: "access", Make: accessGroup},
+		{Name: "login", Make: login},
+		{Name: "logout", Make: logout},
+		{Name: "contexts", Make: contexts},
 	}
 }

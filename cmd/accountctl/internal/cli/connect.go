@@ -26,12 +26,26 @@ type connection struct {
 
 	tokenFile string
 	token     string // from the environment only: other users see a command's flags
+
+	contexts string // the user's file of them; "" where there can be none
+	context  string // the name of the one that is asked for
+	found    string // the variable of the environment that says something of how to reach the daemon
+	broken   error  // why the context cannot be used
 }
 
 // AddFlags adds the flags that every command has.
 func (n *connection) AddFlags(root *cobra.Command, env func(string) string) {
 	f := root.PersistentFlags()
-	f.StringVar(&n.Server, "server", cmp.Or(env("ACCOUNTANT_SERVER"), "127.0.0.1:7878"),
+	read := func(variable string) string {
+		if env(variable) != "" {
+			n.found = variable
+		}
+		return env(variable)
+	}
+	n.contexts = client.ContextsFile(env)
+	f.StringVar(&n.context, "context", env("ACCOUNTANT_CONTEXT"), "the daemon that accountctl login gave this `name`; "+
+		"also env ACCOUNTANT_CONTEXT")
+	f.StringVar(&n.Server, "server", cmp.Or(read("ACCOUNTANT_SERVER"), "127.0.0.1:7878"),
 		"the daemon: host:port or unix:PATH; also env ACCOUNTANT_SERVER")
 	f.BoolVar(&n.useTLS, "tls", false, "use TLS with a host:port, as the flags below imply")
 	for _, t := range []struct {
@@ -44,15 +58,71 @@ func (n *connection) AddFlags(root *cobra.Command, env func(string) string) {
 		{&n.TLS.ServerName, "server-name", "`name` expected in the daemon's certificate instead of the host"},
 	} {
 		variable := "ACCOUNTANT_TLS_" + strings.ToUpper(strings.ReplaceAll(t.name, "-", "_"))
-		f.StringVar(t.value, "tls-"+t.name, env(variable), t.usage+"; also env "+variable)
+		f.StringVar(t.value, "tls-"+t.name, read(variable), t.usage+"; also env "+variable)
 	}
-	f.StringVar(&n.tokenFile, "token-file", env("ACCOUNTANT_TOKEN_FILE"), "`file` with a token that says who you are; "+
+	f.StringVar(&n.tokenFile, "token-file", read("ACCOUNTANT_TOKEN_FILE"), "`file` with a token that says who you are; "+
 		"also env ACCOUNTANT_TOKEN_FILE, or the token itself in ACCOUNTANT_TOKEN")
-	n.token = env("ACCOUNTANT_TOKEN")
+	n.token = read("ACCOUNTANT_TOKEN")
 	f.BoolVar(&n.Insecure, "insecure", false, "allow a daemon on another machine without encryption")
 	f.DurationVar(&n.timeout, "timeout", 10*time.Second, "how long to wait for an answer to one attempt of a call; "+
 		"statements are waited for a minute unless it is given")
 }
+
+// Given is the flag, otherwise the variable of the environment, that says something of how to reach the daemon; "" if
+// nothing does.
+func (n *connection) Given(c *cobra.Command) string {
+	for _, flag := range []string{"server", "tls", "tls-ca", "tls-cert", "tls-key", "tls-server-name", "token-file",
+		"insecure"} {
+		if c.Flags().Changed(flag) {
+			return "--" + flag
+		}
+	}
+	return n.found
+}
+
+// Choose takes the context that is asked for, otherwise the current one if nothing else says how to reach the daemon. A
+// context is taken whole or not at all, so that no token goes to a daemon that it is not for. What is wrong with the
+// file is said by commands that need a daemon.
+func (n *connection) Choose(c *cobra.Command) error {
+	given := n.Given(c)
+	if n.context != "" && given != "" {
+		return UsageOf(c, "--context", "--context (or ACCOUNTANT_CONTEXT) %s and %s are both given; allowed: one of them, "+
+			"as a context says all of how to reach a daemon", n.context, given)
+	}
+	if given != "" {
+		return nil
+	}
+	all, err := client.ReadContexts(n.contexts)
+	var found client.Context
+	var called string
+	if err == nil {
+		found, called, err = all.Find(n.context)
+	}
+	n.broken = err
+	if called != "" {
+		n.Use(found)
+	}
+	return nil
+}
+
+// Use takes a context.
+func (n *connection) Use(x client.Context) {
+	n.Server, n.useTLS, n.Insecure, n.tokenFile = x.Server, x.TLS, x.Insecure, x.TokenFile
+	n.TLS = client.TLSFiles{CA: x.TLSCA, Cert: x.TLSCert, Key: x.TLSKey, ServerName: x.TLSServerName}
+	n.broken = nil
+}
+
+// Reached is how the daemon is reached, as a context.
+func (n *connection) Reached() client.Context {
+	return client.Context{Server: n.Server, TLS: n.useTLS, TLSCA: n.TLS.CA, TLSCert: n.TLS.Cert, TLSKey: n.TLS.Key,
+		TLSServerName: n.TLS.ServerName, TokenFile: n.tokenFile, Insecure: n.Insecure}
+}
+
+// TokenAlone reports whether there is a token that is in no file.
+func (n *connection) TokenAlone() bool { return n.token != "" && n.tokenFile == "" }
+
+// Contexts is the user's file of contexts.
+func (n *connection) Contexts() string { return n.contexts }
 
 // documentTime is how long a document that is to be kept is waited for, unless --timeout says otherwise. Its numbers
 // share the time, and a daemon that has just taken charges answers questions more slowly.
@@ -80,6 +150,9 @@ func Ask[T any](p *Program, c *cobra.Command, call func(context.Context, *client
 
 // With connects, calls do and disconnects.
 func (n *connection) With(c *cobra.Command, do func(*client.Client) error) error {
+	if n.broken != nil {
+		return Usage(c, "%v", n.broken)
+	}
 	if n.timeout <= 0 {
 		return Usage(c, "--timeout: %v; allowed: a positive duration, such as 10s", n.timeout)
 	}
