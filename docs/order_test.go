@@ -51,7 +51,6 @@ var backward = map[string]int{
 	"internal/server/overview":         15, // of 92
 	"internal/theorem":                 9,  // of 51
 	"internal/web":                     4,  // of 8
-	"internal/web/pages":               12, // of 59
 }
 
 // loners are packages that have one importer and give no reason.

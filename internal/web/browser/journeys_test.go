@@ -148,6 +148,63 @@ func TestSearch(t *testing.T) {
 	p.shows("main", "No dataset is registered", "accountctl dataset create")
 }
 
+// An officer asks which ledgers are nearly used up, without JavaScript: a click on a heading sorts, another one turns the
+// order, the address keeps both and the filters, and each ledger takes one line.
+func TestOverviewIsSorted(t *testing.T) {
+	t.Parallel()
+	d, p := filled(t), open(t)
+	d.create(t, "team/small", "--budget", "epsilon=1", "--owner", "zoe")
+	d.ctl(t, "report", "team/small", "laplace", "--scale", "1", "--sensitivity", "1")
+	names := func() string { return squeezed(strings.Join(strings.Fields(p.texts("tbody th a")), " ")) }
+	p.do(emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(d.web))
+	for _, c := range []struct{ click, sort, names string }{
+		{"", "none", "team/free team/mnist team/plan team/small"},
+		{"Used", "descending", "team/small team/mnist team/plan team/free"},
+		{"Used", "ascending", "team/plan team/mnist team/small team/free"},
+		{"Owner", "ascending", "team/mnist team/free team/small team/plan"},
+		{"Last activity", "descending", "team/small team/mnist team/free team/plan"},
+	} {
+		if c.click != "" {
+			var leads string
+			p.do(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll("thead a")].find((a) =>
+				a.textContent === %q).href`, c.click), &leads))
+			p.do(chromedp.Navigate(leads))
+			p.shows("thead th:not([aria-sort=none])", c.click)
+			var sorted string
+			p.do(chromedp.AttributeValue("thead th:not([aria-sort=none])", "aria-sort", &sorted, nil, chromedp.ByQuery))
+			if sorted != c.sort {
+				t.Errorf("%s: sorted %q; want %q", c.click, sorted, c.sort)
+			}
+		}
+		if got := names(); got != c.names {
+			t.Errorf("after a click on %q: %s; want %s", c.click, got, c.names)
+		}
+	}
+	p.shows(".totals", "4 ledgers", "1 with reservations", "1 without a budget")
+	p.do(chromedp.Click(`.totals a[href*="flag=reserved"]`, chromedp.ByQuery))
+	p.waits(".totals", "1 ledger")
+	if got := names(); got != "team/mnist" {
+		t.Errorf("with reservations: %s", got)
+	}
+	p.shows("nav.pages", "Page 1 of 1")
+	for width, most := range map[int64]float64{1280: 45, 400: 85} {
+		var high float64
+		p.do(emulation.SetDeviceMetricsOverride(width, 900, 1, width < 500), chromedp.Navigate(d.web),
+			chromedp.Evaluate(`Math.max(...[...document.querySelectorAll("tbody tr")].map((r) => r.offsetHeight))`, &high))
+		if high > most {
+			t.Errorf("at %d a ledger takes %v pixels; want at most %v", width, high, most)
+		}
+	}
+}
+
+// texts are the texts of all elements of a kind.
+func (p *tab) texts(selector string) (all string) {
+	p.t.Helper()
+	p.do(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(%q)].map((e) => e.textContent).join(" ")`,
+		selector), &all))
+	return all
+}
+
 func (p *tab) count(selector string) (n int) {
 	p.t.Helper()
 	p.do(chromedp.Evaluate(fmt.Sprintf("document.querySelectorAll(%q).length", selector), &n))
@@ -266,7 +323,7 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("after the skip the focus is on %q; want the search", focus)
 	}
 	reached := map[string]bool{}
-	for range 12 {
+	for range 24 {
 		p.do(chromedp.KeyEvent(kb.Tab))
 		reached[at()] = true
 		var outline string

@@ -75,7 +75,8 @@ func theme(dark bool) chromedp.Action {
 
 // still makes a page look the same each time: times, hashes and the figure's time axis are of the moment.
 const still = `
-	for (const e of document.querySelectorAll("time")) e.textContent = "1 Jan 2026, 12:00:00 UTC";
+	for (const e of document.querySelectorAll("time")) e.textContent = e.className ? "1 Jan 2026, 12:00" :
+		"1 Jan 2026, 12:00:00 UTC";
 	for (const e of document.querySelectorAll("dd code")) e.textContent = "0".repeat(64);
 	for (const e of document.querySelectorAll(".age")) e.textContent = "3 hours";
 	for (const e of document.querySelectorAll(".size")) e.textContent = "24.0 KiB";

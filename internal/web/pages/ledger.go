@@ -161,6 +161,36 @@ func (s *site) now(ctx context.Context, name string, part part, before *ledgerNo
 	return n, nil
 }
 
+// mostUsed is how much is used of the budget of which most is.
+type mostUsed struct {
+	Used     float64
+	Of, Left string
+	UpOn     *timestamppb.Timestamp // when it will be used up, by a guess; nil if nothing says so
+}
+
+// Most is the number that matters first: how much is used of the budget of which most is, and what that budget is. It
+// is nil where there is no budget.
+func (n *ledgerNow) Most() *mostUsed {
+	if n.Point == nil || len(n.Point.GetShares()) == 0 {
+		return nil
+	}
+	most := 0
+	for i, share := range n.Point.GetShares() {
+		if share > n.Point.GetShares()[most] {
+			most = i
+		}
+	}
+	used, of := n.Point.GetShares()[most], ""
+	if most < len(n.Privacy.GetBudgets()) {
+		of = n.Privacy.GetBudgets()[most]
+	}
+	out := &mostUsed{Used: used, Of: of, Left: leftOf(used)}
+	if used < 1 && !n.Ledger.GetClosed() {
+		out.UpOn = n.Forecast.GetExhaustionTime()
+	}
+	return out
+}
+
 // Forgot reports whether the daemon may have refused more than it remembers.
 func (n *ledgerNow) Forgot() bool {
 	return n.Refusals.GetCountStartTime().AsTime().After(n.Refusals.GetStartTime().AsTime())

@@ -33,8 +33,11 @@ var functions = template.FuncMap{
 	"share":     func(x float64) template.HTML { return number(x, percent(x)) },
 	"left":      func(x float64) template.HTML { return number(x, num.FormatReadDown(x, 4)) },
 	"used":      func(x float64) template.HTML { return number(x, num.FormatReadUp(x, 4)) },
+	"remaining": leftOf,
+	"thousands": thousands,
 	"count":     count,
 	"when":      when,
+	"whenShort": whenShort,
 	"figure":    func(f *figure.Figure) template.HTML { return template.HTML(f.Inline()) }, // its texts are escaped
 	"budget":    spelling.Budget,
 	"adjacency": spelling.Adjacency,
@@ -90,15 +93,22 @@ func percent(x float64) string {
 	return num.FormatReadUp(100*x, 3) + " %"
 }
 
+// percentDown is a share, rounded down.
+func percentDown(x float64) string { return num.FormatReadDown(100*x, 3) + " %" }
+
 // count is a whole number with its thousands apart.
 func count(n any) template.HTML {
-	s := fmt.Sprint(n)
-	shown := s
-	for i := len(s) - 3; i > 0; i -= 3 {
+	return template.HTML(fmt.Sprintf(`<data value="%s">%s</data>`, template.HTMLEscapeString(fmt.Sprint(n)),
+		template.HTMLEscapeString(thousands(n))))
+}
+
+// thousands is count as text, for what the page itself has counted.
+func thousands(n any) string {
+	shown := fmt.Sprint(n)
+	for i := len(shown) - 3; i > 0; i -= 3 {
 		shown = shown[:i] + "\u202f" + shown[i:]
 	}
-	return template.HTML(fmt.Sprintf(`<data value="%s">%s</data>`, template.HTMLEscapeString(s),
-		template.HTMLEscapeString(shown)))
+	return shown
 }
 
 // when is a time in UTC, to the second; "never" if there is none.
@@ -109,6 +119,16 @@ func when(t *timestamppb.Timestamp) template.HTML {
 	at := t.AsTime().UTC()
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, at.Format(time.RFC3339Nano),
 		at.Format("2 Jan 2006, 15:04:05")+" UTC"))
+}
+
+// whenShort is when to the minute, for a table; the whole time is in the page's source.
+func whenShort(t *timestamppb.Timestamp) template.HTML {
+	if t == nil {
+		return "never"
+	}
+	at := t.AsTime().UTC()
+	return template.HTML(fmt.Sprintf(`<time class="short" datetime="%s">%s</time>`, at.Format(time.RFC3339Nano),
+		at.Format("2 Jan 2006, 15:04")))
 }
 
 // sentence begins with a capital letter and ends with a full stop.
