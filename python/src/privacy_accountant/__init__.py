@@ -46,6 +46,7 @@ The modules, from the bottom up. Each imports only from those above it in this l
     _stream       a lane with many writes in flight
     _cover        what a run has set aside for the steps that come next
     run           a training run whose steps are covered before their noise is released
+    spend         one release, set aside before it is computed and charged after it
     client        the blocking client
     aio           the client for asyncio
     plots         plots of answers and ledgers
@@ -67,7 +68,7 @@ from .mechanisms import (
 from .offline import calibrate, curve, delta, epsilon, explain, query, statement_markdown
 
 if TYPE_CHECKING:
-    from .aio import AsyncClient, AsyncLedgerSet, AsyncRun
+    from .aio import AsyncClient, AsyncLedgerSet, AsyncRun, AsyncSpend
     from .client import Client
     from .errors import (
         AccountantError, BudgetExceeded, Closed, Conflict, DataLoss, FailedPrecondition, InvalidArgument, NotFound,
@@ -75,13 +76,14 @@ if TYPE_CHECKING:
     )
     from .run import Run
     from .sets import LedgerSet
+    from .spend import Spend
 
 __all__ = [
-    "AccountantError", "AsyncClient", "AsyncLedgerSet", "AsyncRun", "BudgetExceeded", "Calibration", "Client",
-    "Closed", "Conflict", "Curve", "DataLoss", "Event", "FailedPrecondition", "InvalidArgument", "LedgerSet",
-    "Mechanism", "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Refused", "Run", "Shortfall", "StreamOpen",
-    "TooLarge", "Unavailable", "Workload", "__version__", "approximate_dp", "calibrate", "curve", "delta", "dp_sgd",
-    "entries_frame", "epsilon", "event", "explain", "gaussian", "gaussian_dp", "laplace", "mechanism",
+    "AccountantError", "AsyncClient", "AsyncLedgerSet", "AsyncRun", "AsyncSpend", "BudgetExceeded", "Calibration",
+    "Client", "Closed", "Conflict", "Curve", "DataLoss", "Event", "FailedPrecondition", "InvalidArgument", "LedgerSet",
+    "Mechanism", "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Refused", "Run", "Shortfall", "Spend",
+    "StreamOpen", "TooLarge", "Unavailable", "Workload", "__version__", "approximate_dp", "calibrate", "curve", "delta",
+    "dp_sgd", "entries_frame", "epsilon", "event", "explain", "gaussian", "gaussian_dp", "laplace", "mechanism",
     "poisson_sampled", "pure_dp", "query", "randomized_response", "round_up", "statement_markdown", "to_frame",
     "workload", "zero_concentrated_dp",
 ]
@@ -91,8 +93,8 @@ __all__ = [
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 # What needs gRPC or asyncio is loaded when it is used first: a question without a daemon needs neither.
-_LATER = {"aio": ["AsyncClient", "AsyncLedgerSet", "AsyncRun"], "client": ["Client"], "run": ["Run"],
-          "sets": ["LedgerSet"], "plots": [], "opacus": [], "batches": []}
+_LATER = {"aio": ["AsyncClient", "AsyncLedgerSet", "AsyncRun", "AsyncSpend"], "client": ["Client"], "run": ["Run"],
+          "sets": ["LedgerSet"], "spend": ["Spend"], "plots": [], "opacus": [], "batches": []}
 _HOME = {name: module for module, names in _LATER.items() for name in (module, *names)}
 
 

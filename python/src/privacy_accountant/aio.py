@@ -29,6 +29,7 @@ from .answers import Calibration, Curve
 from .client import Client
 from .errors import AccountantError, Failure, NotFound, PermissionDenied, Unavailable, failure_of
 from .run import Run, RunOptions
+from .spend import Spend, SpendOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -450,11 +451,20 @@ class AsyncClient:
 
     def run(self, ledger: str | Sequence[str] | pb.LedgerRange, **options: Unpack[RunOptions]) -> AsyncRun:
         """Covers a training run's steps, with Run's options."""
-        self._core.check("run")
+        return AsyncRun(self._in_threads("run").run(ledger, **options))
+
+    def spend(self, ledger: str | Sequence[str] | pb.LedgerRange, events: Events,
+              **options: Unpack[SpendOptions]) -> AsyncSpend:
+        """Sets events aside for an `async with` block, and charges them at its end, with Spend's options."""
+        return AsyncSpend(self._in_threads("spend").spend(ledger, events, **options))
+
+    def _in_threads(self, op: str) -> Client:
+        """A blocking client for what runs in threads."""
+        self._core.check(op)
         if self._blocking is None:
             self._blocking = Client.__new__(Client)
             self._blocking._begin(self._settings, self._core.contact)
-        return AsyncRun(self._blocking.run(ledger, **options))
+        return self._blocking
 
     # Carrying out
 
@@ -507,6 +517,26 @@ class AsyncClient:
             if self._core.closed:  # gRPC's way to say that the channel was closed
                 return Failure(grpc.StatusCode.CANCELLED, str(e))
             raise
+
+
+class AsyncSpend:
+    """Spend for asyncio: what waits for the daemon waits in a thread."""
+
+    def __init__(self, spend: Spend) -> None:
+        self._spend = spend
+
+    def __repr__(self) -> str:
+        return f"<async {self._spend!r}>"
+
+    async def __aenter__(self) -> AsyncSpend:
+        await asyncio.to_thread(self._spend.__enter__)
+        return self
+
+    async def __aexit__(self, kind: object, value: object, traceback: object) -> None:
+        await asyncio.to_thread(self._spend.__exit__, kind, value, traceback)
+
+    async def release(self, reason: str = "") -> None:
+        await asyncio.to_thread(self._spend.release, reason)
 
 
 class AsyncRun:

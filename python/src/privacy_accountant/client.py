@@ -24,6 +24,7 @@ from .answers import Calibration, Curve
 from .errors import AccountantError, Failure, NotFound, PermissionDenied, failure_of
 from .run import Run, RunOptions
 from .sets import LedgerSet
+from .spend import Spend, SpendOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -493,6 +494,13 @@ class Client(Caller):
         """Covers a training run's steps on a ledger, or on each of several. See Run for the options."""
         check_names("run", options, RunOptions)
         return Run(self, ledger, **options)
+
+    def spend(self, ledger: str | Sequence[str] | pb.LedgerRange, events: Events,
+              **options: Unpack[SpendOptions]) -> Spend:
+        """Sets events aside while a `with` block computes a release from the data, and charges them at its end. See
+        Spend for the options."""
+        check_names("spend", options, SpendOptions)
+        return Spend(self, ledger, events, **options)
 
     def watch(self, ledger: str) -> Iterator[pb.Ledger]:
         """A ledger's states, with balances: the present one, then the newest after each change,
