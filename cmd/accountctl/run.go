@@ -104,7 +104,6 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 	root.SetErr(p.Err)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetVersionTemplate("accountctl {{.Version}}\n")
 	root.SetFlagErrorFunc(cli.WrongFlags)
 	// run sees a failure
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = p.Out.WriteString(cli.HelpText(c)) })

@@ -66,13 +66,14 @@ func main() {
 		"the platforms to build for, such as linux_amd64,darwin_arm64; all unless given")
 	dist := flag.String("dist", "dist", "the directory to write to; it is emptied first")
 	dirty := flag.Bool("dirty", false, "also build from files that are not committed; the version says so")
+	wheels := flag.Bool("only-wheel", false, "make the wheels, and nothing else of a platform")
 	flag.Parse()
-	if err := run(*only, *dist, *dirty); err != nil {
+	if err := run(*only, *dist, *dirty, *wheels); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(only, dist string, dirty bool) error {
+func run(only, dist string, dirty, wheels bool) error {
 	chosen, err := choose(only)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func run(only, dist string, dirty bool) error {
 		return err
 	}
 	for _, p := range chosen {
-		if err := r.build(p, pure); err != nil {
+		if err := r.build(p, pure, wheels); err != nil {
 			return fmt.Errorf("%v: %w", p, err)
 		}
 	}
@@ -192,8 +193,8 @@ func (r *release) name(p platform) string {
 	return fmt.Sprintf("privacy-accountant_%s_%v", r.version, p)
 }
 
-// build makes everything of one platform.
-func (r *release) build(p platform, pure string) error {
+// build makes everything of one platform, or its wheel alone.
+func (r *release) build(p platform, pure string, wheel bool) error {
 	log.Printf("%v: building %s", p, strings.Join(programs, " and "))
 	files := map[string]string{} // where a program's file is
 	for _, name := range programs {
@@ -202,6 +203,9 @@ func (r *release) build(p platform, pure string) error {
 			return err
 		}
 		files[p.program(name)] = out
+	}
+	if wheel {
+		return r.wheel(p, files, pure)
 	}
 	for _, step := range []func() error{
 		func() error { return r.archive(p, files) },
@@ -222,7 +226,7 @@ func (r *release) compile(p platform, name, out string) error {
 	const stamp = "github.com/dpaccountant/accountant/internal/version"
 	flags := fmt.Sprintf("-s -w -buildid= -X %[1]s.release=%[2]s -X %[1]s.commit=%[3]s -X %[1]s.date=%[4]s",
 		stamp, r.version, r.commit, r.date.Format(time.RFC3339))
-	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", out, "./cmd/"+name)
+	c := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-buildvcs=false", "-ldflags", flags, "-o", out, "./cmd/"+name)
 	c.Dir = r.root
 	c.Env = append(os.Environ(), "GOOS="+p.goos, "GOARCH="+p.goarch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly",
 		"GOAMD64=v1", "GOWORK=off")
