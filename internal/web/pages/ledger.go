@@ -143,13 +143,8 @@ func (s *site) now(ctx context.Context, name string, part part, before *ledgerNo
 	}
 	shown := n.Privacy
 	if part.Chosen() {
-		ask := &pb.QueryHistoryRequest{Ledger: name, Points: charts.Points, Progress: true}
-		if !part.From.IsZero() {
-			ask.StartTime = timestamppb.New(part.From)
-		}
-		if !part.To.IsZero() {
-			ask.EndTime = timestamppb.New(part.To)
-		}
+		ask := part.history(name, charts.Points)
+		ask.Progress = true
 		if shown, err = s.api.QueryHistory(ctx, ask); err != nil {
 			return nil, err
 		}

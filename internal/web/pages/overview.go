@@ -1,11 +1,13 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -32,6 +34,7 @@ type overviewBody struct {
 	Filtered bool // by more than a name
 	Searched bool // by anything
 
+	query                       url.Values // of the address
 	Page, Pages                 int
 	First, Previous, Next, Last string // addresses; empty where there is no such page
 
@@ -77,8 +80,8 @@ type heading struct {
 	Sorted string // "ascending", "descending" or "none"
 }
 
-// listed reads the rows that an address asks for, and sorts them.
-func (s *site) listed(r *http.Request) (l listed, err error) {
+// listed reads the rows that an address asks for, about most of them at once, and sorts them.
+func (s *site) listed(r *http.Request, most int) (l listed, err error) {
 	q := r.URL.Query()
 	l.Datasets = q.Get("of") == "datasets"
 	l.Asked = &pb.QueryOverviewRequest{Subject: pb.QueryOverviewRequest_LEDGERS, Contains: q.Get("contains"),
@@ -99,14 +102,14 @@ func (s *site) listed(r *http.Request) (l listed, err error) {
 	}
 	l.Part = l.Asked.PageToken != ""
 	// A call looks at a bounded number of ledgers, so an answer may be empty and not the last.
-	for range blockCalls {
+	for range blockCalls * most / blockRows {
 		answer, err := s.api.QueryOverview(r.Context(), l.Asked)
 		if err != nil {
 			return l, err
 		}
 		l.All = append(l.All, answer.GetRows()...)
 		l.Asked.PageToken = answer.GetNextPageToken()
-		if l.Asked.PageToken == "" || len(l.All) >= blockRows {
+		if l.Asked.PageToken == "" || len(l.All) >= most {
 			break
 		}
 	}
@@ -125,11 +128,11 @@ func (s *site) overview(r *http.Request) (*page, error) {
 			return nil, status.Errorf(codes.InvalidArgument, "page: %q; allowed: the number of a page, from 1 on", text)
 		}
 	}
-	l, err := s.listed(r)
+	l, err := s.listed(r, blockRows)
 	if err != nil {
 		return nil, err
 	}
-	b := overviewBody{listed: l, Filtered: l.Asked.State != "" || len(l.Asked.Flags) > 0 || l.Asked.MinShare > 0,
+	b := overviewBody{listed: l, query: q, Filtered: l.Asked.State != "" || len(l.Asked.Flags) > 0 || l.Asked.MinShare > 0,
 		States: choices(l.Asked.State, "", "any state", "open", "open", "closed", "closed", "needs reconciling",
 			"needs reconciling"),
 		Shares: choices(q.Get("share"), "", "any share", "0.5", "at least half used", "0.8", "at least 80 % used",
@@ -166,6 +169,16 @@ func (b *overviewBody) paged(q url.Values, number int) {
 	if b.Page < b.Pages {
 		b.Next, b.Last = to(b.Page+1), to(b.Pages)
 	}
+}
+
+// Files are links to files with all rows that match.
+func (b overviewBody) Files() (list []link) {
+	for _, kind := range []string{"CSV", "JSON", "md"} {
+		text := map[string]string{"md": "Markdown"}[kind]
+		list = append(list, link{cmp.Or(text, kind), "/file/overview." + strings.ToLower(kind) +
+			strings.TrimPrefix(address(b.query, "page", "", "after", ""), "/")})
+	}
+	return list
 }
 
 // FurtherLink is the address of the rows that come after all that were sorted; empty if there are none.

@@ -67,6 +67,7 @@ func newSite(conn grpc.ClientConnInterface) (*site, http.Handler) {
 	}
 	s.pages["error"] = template.Must(template.Must(shared.Clone()).ParseFS(files, "templates/error.html"))
 	mux.HandleFunc("GET /ledger/live", s.live)
+	mux.HandleFunc("GET /file/{file}", s.file)
 	mux.HandleFunc("GET /assets/{file}", asset)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, status.Errorf(codes.NotFound, "there is no page at %s", plain.Text(r.URL.Path)))

@@ -7,6 +7,9 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
 // part is a part of the time, as an address names it; a time that is zero is no bound.
@@ -62,6 +65,18 @@ func (p part) add(v url.Values) url.Values {
 		}
 	}
 	return v
+}
+
+// history asks for points of the part.
+func (p part) history(ledger string, points uint32) *pb.QueryHistoryRequest {
+	ask := &pb.QueryHistoryRequest{Ledger: ledger, Points: points}
+	if !p.From.IsZero() {
+		ask.StartTime = timestamppb.New(p.From)
+	}
+	if !p.To.IsZero() {
+		ask.EndTime = timestamppb.New(p.To)
+	}
+	return ask
 }
 
 // Span is the time that the figure covers, as a script sends it back.

@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"html/template"
+	"net/url"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -13,6 +14,18 @@ import (
 
 // tabs is the navigation within a ledger.
 type tabs struct{ Ledger, Here string }
+
+// link leads to a file.
+type link struct{ Text, Link string }
+
+// filesOf are links to files with what a page shows: pairs of a text and the file's name, about a ledger or a dataset
+// that a key names.
+func filesOf(key, value string, pairs ...string) (list []link) {
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, link{pairs[i], "/file/" + pairs[i+1] + "?" + url.Values{key: {value}}.Encode()})
+	}
+	return list
+}
 
 // amounts is a row of the table of budgets.
 type amounts struct {

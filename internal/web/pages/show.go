@@ -54,6 +54,7 @@ var functions = template.FuncMap{
 	"labelsOf":  labelsOf,
 	"moment":    moment,
 	"tab":       func(ledger, here string) tabs { return tabs{ledger, here} },
+	"files":     filesOf,
 	"amount":    func(name string, of *pb.Amount) amounts { return amounts{name, of} },
 	"size":      bytesOf,
 	"hex":       func(b []byte) string { return fmt.Sprintf("%x", b) },

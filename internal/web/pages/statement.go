@@ -18,7 +18,10 @@ import (
 type statementBody struct {
 	Text    template.HTML
 	Command string // what writes the same
-	Usual   bool   // no budget names the δ with which it opens
+	// Markdown is the text as it is copied, and Files are links to it.
+	Markdown string
+	Files    []link
+	Usual    bool // no budget names the δ with which it opens
 }
 
 // markdown makes HTML of a statement's Markdown. It passes no HTML on, and no link that runs
@@ -35,6 +38,7 @@ func (s *site) statement(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	b, err := printed(statement.Markdown(answer.GetStatement()), "accountctl statement "+name)
+	b.Files = filesOf("name", name, "Markdown", "statement.md", "JSON", "statement.json")
 	b.Usual = !slices.ContainsFunc(answer.GetStatement().GetLedger().GetSpec().GetBudgets(),
 		func(b *pb.Budget) bool { return b.GetDelta() > 0 })
 	return &page{Title: "Statement of " + name, Section: "overview", Ledger: name, Body: b}, err
@@ -50,12 +54,13 @@ func (s *site) dataset(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	b, err := printed(statement.OfDataset(answer), "accountctl dataset statement "+id)
+	b.Files = filesOf("id", id, "Markdown", "dataset-statement.md", "JSON", "dataset-statement.json")
 	return &page{Title: "Statement of dataset " + id, Section: "overview", Body: b}, err
 }
 
-func printed(text, command string) (statementBody, error) {
+func printed(markdownText, command string) (statementBody, error) {
 	var b bytes.Buffer
-	err := markdown.Convert([]byte(text), &b)
-	text = strings.ReplaceAll(b.String(), "<th></th>\n<th></th>", "<th>What</th>\n<th>Value</th>") // for screen readers
-	return statementBody{Text: template.HTML(text), Command: command}, err
+	err := markdown.Convert([]byte(markdownText), &b)
+	text := strings.ReplaceAll(b.String(), "<th></th>\n<th></th>", "<th>What</th>\n<th>Value</th>") // for screen readers
+	return statementBody{Text: template.HTML(text), Command: command, Markdown: markdownText}, err
 }

@@ -2,11 +2,7 @@ package ledgers
 
 import (
 	"encoding/base64"
-	"encoding/csv"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +11,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
+	"github.com/dpaccountant/accountant/internal/spelling/sheet"
 	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
 
@@ -153,73 +150,25 @@ func newEntryWriter(p *cli.Program, format string, raw bool) *entryWriter {
 	}
 }
 
-// csvEntries writes a line an entry; events and labels are JSON, of is the
-// reservation or the refunded entry, the hash is hexadecimal, the stored bytes are
-// base64. New columns come last, so that scripts find the others where they were.
-// Text that others wrote goes through cli.Cell.
+// csvEntries writes a line an entry; with raw its stored bytes come before the cells about its set, in base64.
 func csvEntries(p *cli.Program, raw bool) *entryWriter {
-	w := csv.NewWriter(p.Out)
-	header := []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events",
-		"labels", "reason", "hash"}
+	const sets = 3 // the cells about a set
+	head := sheet.EntryHead()
 	if raw {
-		header = append(header, "raw")
+		head = slices.Insert(head, len(head)-sets, "raw")
 	}
-	header = append(header, "set", "set_ledgers", "set_contribution")
-	_ = w.Write(header) // the writer keeps the error for flush
+	w := sheet.NewCSV(p.Out, head)
 	return &entryWriter{
 		entry: func(e *accountantv1.Entry) error {
-			d := spelling.ActionOf(e)
-			of, events, labels := "", "", ""
-			if d.Of != 0 {
-				of = strconv.FormatUint(d.Of, 10)
-			}
-			if len(d.Events) > 0 {
-				list, err := eventsJSON(d.Events)
-				if err != nil {
-					return err
-				}
-				events = list
-			}
-			if len(d.Labels) > 0 {
-				pairs, err := json.Marshal(d.Labels)
-				if err != nil {
-					return err
-				}
-				labels = string(pairs)
-			}
-			record := []string{
-				strconv.FormatUint(e.GetPosition(), 10),
-				e.GetTime().AsTime().Format("2006-01-02T15:04:05.000000000Z07:00"),
-				cli.Cell(e.GetPrincipal()), cli.Cell(e.GetWriter()), strconv.FormatUint(e.GetSequence(), 10),
-				d.Name, of, events, cli.Cell(labels), cli.Cell(d.Reason), hex.EncodeToString(e.GetHash()),
+			row, err := sheet.Entry(e)
+			if err != nil {
+				return err
 			}
 			if raw {
-				record = append(record, base64.StdEncoding.EncodeToString(e.GetRaw()))
+				row = slices.Insert(row, len(row)-sets, base64.StdEncoding.EncodeToString(e.GetRaw()))
 			}
-			return w.Write(append(record, setCells(e.GetSet())...))
+			return w.Row(row)
 		},
-		flush: func() error { w.Flush(); return w.Error() },
+		flush: w.Flush,
 	}
-}
-
-// setCells are an entry's cells about the set of ledgers that it is a part of: where that is written down, in the
-// form of a reservation's name, how many ledgers it has, and its contribution. Other entries have empty ones.
-func setCells(s *accountantv1.SetPart) []string {
-	if s == nil {
-		return []string{"", "", ""}
-	}
-	return []string{fmt.Sprintf("%s:%d", s.GetJournal(), s.GetPosition()), fmt.Sprint(s.GetMembers()),
-		spelling.Contribution(s.GetContribution())}
-}
-
-func eventsJSON(events []*accountantv1.Event) (string, error) {
-	parts := make([]string, len(events))
-	for i, e := range events {
-		b, err := cli.CompactJSON(e)
-		if err != nil {
-			return "", err
-		}
-		parts[i] = string(b)
-	}
-	return "[" + strings.Join(parts, ",") + "]", nil
 }

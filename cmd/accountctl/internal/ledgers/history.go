@@ -2,7 +2,6 @@ package ledgers
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"strconv"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
+	"github.com/dpaccountant/accountant/internal/spelling/sheet"
 )
 
 func history(p *cli.Program) *cobra.Command {
@@ -132,21 +132,9 @@ func shareHead(i, n int) string {
 }
 
 func historyCSV(p *cli.Program, a *accountantv1.QueryHistoryResponse) error {
-	w := csv.NewWriter(p.Out)
-	head := []string{"position", "time", "asked_time", "delta", "epsilon_spent", "epsilon", "guarantee"}
-	for i := range a.GetBudgets() {
-		head = append(head, fmt.Sprintf("share_%d", i+1), fmt.Sprintf("reserved_share_%d", i+1))
-	}
-	_ = w.Write(head) // the writer keeps the error
+	w := sheet.NewCSV(p.Out, sheet.HistoryHead(a))
 	for _, x := range a.GetPoints() {
-		row := []string{strconv.FormatUint(x.GetPosition(), 10), timeCell(x.GetTime()), timeCell(x.GetAskedTime()),
-			spelling.Exact(a.GetDelta()), spelling.Exact(x.GetEpsilonSpent()), spelling.Exact(x.GetEpsilon()),
-			x.GetGuarantee()}
-		for i := range x.GetShares() {
-			row = append(row, spelling.Exact(x.GetShares()[i]), spelling.Exact(x.GetReservedShares()[i]))
-		}
-		_ = w.Write(row)
+		_ = w.Row(sheet.History(a, x)) // the writer keeps the error
 	}
-	w.Flush()
-	return w.Error()
+	return w.Flush()
 }

@@ -1,20 +1,18 @@
 package ledgers
 
 import (
-	"encoding/csv"
 	"iter"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/spelling"
+	"github.com/dpaccountant/accountant/internal/spelling/sheet"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
@@ -156,34 +154,12 @@ func happened(r *accountantv1.OverviewRow) string {
 }
 
 func overviewCSV(p *cli.Program, rows iter.Seq2[*accountantv1.OverviewRow, error]) error {
-	w := csv.NewWriter(p.Out)
-	_ = w.Write([]string{"name", "dataset_id", "owners", "state", "flags", "position", "create_time", "last_time",
-		"delta", "epsilon_spent", "epsilon", "guarantee", "share", "reserved_share", "share_of", "problem"})
+	w := sheet.NewCSV(p.Out, sheet.OverviewHead())
 	for r, err := range rows {
 		if err != nil {
 			return err
 		}
-		_ = w.Write([]string{cli.Cell(r.GetName()), cli.Cell(r.GetDatasetId()),
-			cli.Cell(strings.Join(r.GetOwners(), ", ")), r.GetState(), strings.Join(r.GetFlags(), ", "),
-			strconv.FormatUint(r.GetPosition(), 10), timeCell(r.GetCreateTime()), timeCell(r.GetLastTime()),
-			spelling.Exact(r.GetDelta()), known(r.EpsilonSpent), known(r.Epsilon), r.GetGuarantee(), known(r.Share),
-			known(r.ReservedShare), r.GetShareOf(), cli.Cell(r.GetProblem())})
+		_ = w.Row(sheet.Overview(r)) // the writer keeps the error
 	}
-	w.Flush()
-	return w.Error() // the first error of all writes
-}
-
-// known is a number that may be absent.
-func known(x *float64) string {
-	if x == nil {
-		return ""
-	}
-	return spelling.Exact(*x)
-}
-
-func timeCell(t *timestamppb.Timestamp) string {
-	if t == nil {
-		return ""
-	}
-	return t.AsTime().Format("2006-01-02T15:04:05.000000000Z07:00")
+	return w.Flush()
 }

@@ -2,7 +2,6 @@ package ledgers
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
+	"github.com/dpaccountant/accountant/internal/spelling/sheet"
 )
 
 func spending(p *cli.Program) *cobra.Command {
@@ -111,23 +111,21 @@ func writeSpending(p *cli.Program, a *accountantv1.QuerySpendingResponse, by str
 }
 
 func spendingCSV(p *cli.Program, a *accountantv1.QuerySpendingResponse) error {
-	w := csv.NewWriter(p.Out)
 	head := []string{"kind", "name", "entries", "charged", "reserved", "delta", "epsilon_alone"}
 	for i := range a.GetTotal().GetShares() {
 		head = append(head, fmt.Sprintf("share_%d", i+1))
 	}
-	_ = w.Write(head) // the writer keeps the error
+	w := sheet.NewCSV(p.Out, head)
 	spendingRows(a, func(kind, name string, g *accountantv1.SpendingGroup) {
-		row := []string{kind, cli.Cell(name), strconv.FormatUint(g.GetEntries(), 10),
+		row := []string{kind, name, strconv.FormatUint(g.GetEntries(), 10),
 			strconv.FormatUint(g.GetCharged(), 10), strconv.FormatUint(g.GetReserved(), 10),
 			spelling.Exact(a.GetDelta()), spelling.Exact(g.GetEpsilon())}
 		for _, share := range g.GetShares() {
 			row = append(row, spelling.Exact(share))
 		}
-		_ = w.Write(row)
+		_ = w.Row(row) // the writer keeps the error
 	})
-	w.Flush()
-	return w.Error()
+	return w.Flush()
 }
 
 func forecast(p *cli.Program) *cobra.Command {

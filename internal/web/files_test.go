@@ -1,0 +1,106 @@
+package web_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/servertest"
+)
+
+// Each page leads to files with what it shows, under its own rights: a viewer gets no entries, and nobody anything of a
+// ledger that is hidden from them. What others wrote is no formula in them.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	policyFile := filepath.Join(t.TempDir(), "policy.yaml")
+	d := start(t, func(c *server.Config) {
+		issuer := c.Issuers[0].URL
+		policy := "version: 1\ngrants:\n" +
+			"  - {roles: [manager, reporter], to: ['unverified:**'], on: [everything]}\n" +
+			"  - {roles: [viewer], to: ['oidc:" + issuer + "#viewer'], on: ['prefix:seen/']}\n" +
+			"  - {roles: [auditor], to: ['oidc:" + issuer + "#auditor'], on: ['prefix:seen/']}\n"
+		if err := os.WriteFile(policyFile, []byte(policy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.AccessPolicy = policyFile
+	})
+	for _, name := range []string{"seen/a", "hidden"} {
+		spec := servertest.Filter(name, servertest.Basic(10))
+		spec.Owner = "=1+1"
+		d.create(t, spec)
+		d.Report(name, servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{servertest.Pure(0.5, 1)},
+			Labels: map[string]string{"secret": "unlikely"}})
+	}
+	viewer, auditor := d.issuer.Token("viewer", nil), d.issuer.Token("auditor", nil)
+	ask := func(at, token string) (int, http.Header, string) {
+		r, err := http.NewRequestWithContext(servertest.Context(t), http.MethodGet, "http://"+d.HTTPAddr+at, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		return send(t, r)
+	}
+	links := map[string]bool{}
+	for _, page := range []string{"/", "/ledger?name=seen/a", "/curves?name=seen/a", "/statement?name=seen/a"} {
+		for _, m := range regexp.MustCompile(`href="(/file/[^"]*)"`).FindAllStringSubmatch(d.page(t, page, auditor), -1) {
+			links[html.UnescapeString(m[1])] = true
+		}
+	}
+	if len(links) != 14 {
+		t.Errorf("%d files: %v; want 14", len(links), links)
+	}
+	for at := range links {
+		code, header, body := ask(at, auditor)
+		if code != http.StatusOK || !strings.HasPrefix(header.Get("Content-Disposition"), "attachment; filename=") ||
+			header.Get("X-Content-Type-Options") != "nosniff" || strings.Contains(body, "hidden") || body == "" {
+			t.Errorf("%s: %d %v\n%.500s", at, code, header, body)
+		}
+		switch {
+		case strings.Contains(at, ".csv"):
+			rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(body, "\ufeff"))).ReadAll()
+			if err != nil || len(rows) < 2 || strings.Contains(body, ",=1+1") {
+				t.Errorf("%s: %v\n%s", at, err, body)
+			}
+		case strings.Contains(at, ".json"):
+			if !json.Valid([]byte(body)) {
+				t.Errorf("%s is no JSON: %s", at, body)
+			}
+		case strings.Contains(at, ".svg"):
+			if !strings.HasPrefix(body, "<svg xmlns=") {
+				t.Errorf("%s: %.200s", at, body)
+			}
+		case !strings.Contains(body, "|---|"):
+			t.Errorf("%s: %.500s", at, body)
+		}
+		wanted := http.StatusOK
+		if strings.Contains(at, "/entries.") {
+			wanted = http.StatusForbidden
+		}
+		if code, _, body = ask(at, viewer); code != wanted || strings.Contains(body, "unlikely") {
+			t.Errorf("%s to a viewer: %d; want %d\n%.500s", at, code, wanted, body)
+		}
+		if !strings.Contains(at, "name=") {
+			continue
+		}
+		at = strings.ReplaceAll(at, "seen%2Fa", "hidden")
+		if code, _, body = ask(at, auditor); code != http.StatusForbidden && code != http.StatusNotFound {
+			t.Errorf("%s: %d\n%.500s", at, code, body)
+		}
+	}
+	for _, at := range []string{"/file/", "/file/overview", "/file/overview.svg", "/file/entries.exe?name=seen/a",
+		"/file/statement.csv?name=seen/a", "/file/../assets/style.css?x"} {
+		if code, _, body := ask(at, auditor); code != http.StatusNotFound && code != http.StatusTemporaryRedirect &&
+			code != http.StatusMovedPermanently && code != http.StatusOK || strings.Contains(fmt.Sprint(body), "seen/a,") {
+			t.Errorf("%s: %d\n%.500s", at, code, body)
+		}
+	}
+}
