@@ -45,7 +45,7 @@ func TestDamageInADatabaseIsFoundWhileServing(t *testing.T) {
 			report(name, writer)
 		}
 	}
-	const flip = "UPDATE packs SET value = set_byte(value, length(value) - 1, " +
+	const flip = "UPDATE tail SET value = set_byte(value, length(value) - 1, " +
 		"get_byte(value, length(value) - 1) # 1) WHERE last = 1 " +
 		"AND number = (SELECT number FROM ledgers WHERE name = 'damaged')"
 	execute := func(sql string) {

@@ -88,25 +88,25 @@ func (w *writing) deal(most int64) (dealt int64, err error) {
 
 // pack stages entries of a ledger as packs, after those that it has, the last of which may take some of them.
 func (w *writing) pack(number uint64, p packs.Pack) error {
+	var last packs.Pack
+	key := rows.BlockKey(number, p.First-1)
 	if p.First > 1 {
-		key := rows.BlockKey(number, p.First-1)
 		stored, err := w.Stored(rows.PacksBucket, key)
 		if err == nil && stored == nil {
 			err = rows.Damaged(rows.PacksBucket, key, "missing")
 		}
+		if err == nil {
+			last, err = rows.ParsePack(number, p.First-1, stored)
+		}
 		if err != nil {
 			return err
-		}
-		last, err := rows.ParsePack(number, p.First-1, stored)
-		if err != nil {
-			return err
-		}
-		if !last.Full() {
-			w.staged = append(w.staged, row{bucket: rows.PacksBucket, key: key})
-			p = last.Join(p)
 		}
 	}
-	for _, part := range p.Cut() {
+	parts, instead := p.Deal(last)
+	if instead {
+		w.staged = append(w.staged, row{bucket: rows.PacksBucket, key: key})
+	}
+	for _, part := range parts {
 		w.staged = append(w.staged,
 			row{rows.PacksBucket, rows.BlockKey(number, part.Last()), rows.SealPack(number, part)})
 	}

@@ -13,6 +13,8 @@
 //     the log when the primary restarts.
 //   - The standby has a prefix of the log. When it is promoted it goes on from there, and the
 //     old primary may go on answering reads, with a log that nobody follows any more.
+//   - A merge moves the rows of entries that can be seen, of which nothing else depends. It waits for
+//     nothing; its record comes after theirs in the log.
 //   - A connection that is cut leaves its backend running: a COMMIT that was sent may arrive
 //     later, or never.
 //

@@ -56,7 +56,7 @@ func (x *explorer) between(from, to state) (name string) {
 // start is the state in which nothing has happened.
 func (w World) start() state {
 	s := state{cuts: uint8(w.Cuts), cancels: uint8(w.Cancels), restarts: uint8(w.Restarts), kills: uint8(w.Kills),
-		async: w.Async}
+		merges: uint8(w.Merges), async: w.Async}
 	for d := range s.daemons {
 		s.daemons[d].sure = true
 	}

@@ -19,9 +19,14 @@ var worlds = []struct {
 	{"question", false, World{Budget: 2, Clients: 1, Attempts: 1, Cuts: 1, Cancels: 1, Asked: true, Zombie: true}},
 	{"question, old primary gone", false, World{Budget: 2, Clients: 1, Attempts: 2, Cancels: 1, Asked: true}},
 
+	{"merges", false, World{Budget: 2, Clients: 2, Attempts: 1, Cuts: 1, Cancels: 1, Merges: 1, Zombie: true}},
+	{"merge and restart", false,
+		World{Budget: 2, Clients: 1, Attempts: 2, Cuts: 1, Cancels: 1, Restarts: 1, Merges: 1, Zombie: true}},
 	{"asynchronous standby", false,
 		World{Budget: 2, Clients: 2, Attempts: 1, Asked: true, Async: true}},
 
+	{"merges and retries", true,
+		World{Budget: 2, Clients: 2, Attempts: 2, Cuts: 1, Cancels: 1, Merges: 2}},
 	{"killed and restarted", true,
 		World{Budget: 2, Clients: 1, Attempts: 3, Cuts: 1, Cancels: 1, Restarts: 1, Kills: 1, Zombie: true}},
 	{"question and two charges", true,
@@ -54,6 +59,7 @@ func TestEachRuleIsNeeded(t *testing.T) {
 	asks := World{Budget: 2, Clients: 1, Attempts: 2, Cancels: 1, Asked: true, Zombie: true}
 	lossy := World{Budget: 2, Clients: 2, Attempts: 1, Async: true}
 	lossyQuestion := World{Budget: 2, Clients: 1, Attempts: 1, Asked: true, Async: true}
+	merges := World{Budget: 2, Clients: 1, Attempts: 2, Cuts: 1, Merges: 1, Zombie: true}
 	quiet := World{Budget: 2, Clients: 1, Attempts: 2, Asked: true, Zombie: true}
 	for _, c := range []struct {
 		rule    string
@@ -76,6 +82,8 @@ func TestEachRuleIsNeeded(t *testing.T) {
 		{"CoverAnswer", func(r *Rules) { r.CoverAnswer = false }, asks, Shown, "question is answered"},
 		{"CoverAnswer, for the old primary", func(r *Rules) { r.CoverAnswer = false }, quiet, Complete,
 			"question is answered"},
+		{"Entries", func(r *Rules) { r.Entries = false }, merges, NotWritten,
+			"daemon 0 begins a synchronous write"},
 		{"SameSession", func(r *Rules) { r.SameSession = false }, writes, Durable,
 			"daemon 0 begins a synchronous write"},
 		{"Tell", func(r *Rules) { r.Tell = false }, lossy, Told, "daemon 0: is told of its commit"},

@@ -34,6 +34,9 @@ type Rules struct {
 	SameSession bool
 	// Tell: a daemon on the promoted server first writes there what it knows to be lost.
 	Tell bool
+	// Entries: what became of a commit is read from the entries, wherever a merge has moved them, and not from the rows
+	// that it wrote.
+	Entries bool
 	// Barrier: nothing is read in a session before one synchronous write of that session.
 	Barrier bool
 }
@@ -41,7 +44,8 @@ type Rules struct {
 // All are the rules that the daemons follow. Barrier is not among them: the others imply what it
 // is for.
 var All = Rules{Compare: true, Locked: true, Fence: true, Warning: true, CoverResolved: true,
-	CoverDenied: true, CoverDuplicate: true, Fresh: true, CoverAnswer: true, SameSession: true, Tell: true}
+	CoverDenied: true, CoverDuplicate: true, Fresh: true, CoverAnswer: true, SameSession: true, Tell: true,
+	Entries: true}
 
 // World says what can happen, and how often at most.
 type World struct {
@@ -52,6 +56,7 @@ type World struct {
 	Cancels  int // of waits, or terminated backends, by an operator
 	Restarts int // of the primary
 	Kills    int // of daemons
+	Merges   int // of the rows of entries, by some daemon
 	Asked    bool
 	// Async: commits do not wait for the standby, so a promotion may lose what was acknowledged. The promises are
 	// then Told, Once and NotWritten. Without Zombie.

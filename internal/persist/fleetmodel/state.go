@@ -23,6 +23,9 @@ func (h history) clients() (s set) {
 	return s
 }
 
+// first returns the oldest n entries.
+func (h history) first(n uint8) history { return h & (1<<(2*n) - 1) }
+
 func (h history) has(client uint8) bool { return h.clients()&(1<<client) != 0 }
 
 // twice reports whether a client's charge is there more than once.
@@ -50,8 +53,12 @@ const (
 	second = 1 // its standby, which may be promoted
 )
 
-// mark is a record of the log that belongs to no ledger. Every other record is a client's number.
-const mark = 9
+// mark is a record of the log that belongs to no ledger, and merge with a number that of a merge of so many entries.
+// Every other record is a client's number.
+const (
+	mark  = 9
+	merge = 16
+)
 
 // phase is where a session is.
 type phase uint8
@@ -144,6 +151,7 @@ type state struct {
 	promoted bool
 	dead     bool // the first server
 	visible  [2]history
+	merged   [2]uint8 // of how many entries the rows were merged
 	fences   [2]uint8
 
 	daemons  [daemons]daemon
@@ -157,8 +165,8 @@ type state struct {
 	acknowledged set // clients with a receipt
 	shown        set // clients whose charge was in an answer
 
-	cuts, cancels, restarts, kills uint8 // that are left
-	broken                         Promise
+	cuts, cancels, restarts, kills, merges uint8 // that are left
+	broken                                 Promise
 }
 
 // Promise is what must not be broken.
@@ -230,11 +238,21 @@ func (s *state) free(server uint8) bool {
 // history returns the entries in the first n records of the log.
 func (s *state) history(n uint8) (h history) {
 	for _, r := range s.wal[:n] {
-		if r != mark {
+		if r < mark {
 			h = h.with(r)
 		}
 	}
 	return h
+}
+
+// recover lets a server show what the first n records of the log have made.
+func (s *state) recover(server, n uint8) {
+	s.visible[server], s.merged[server] = s.history(n), 0
+	for _, r := range s.wal[:n] {
+		if r >= merge {
+			s.merged[server] = r - merge
+		}
+	}
 }
 
 // check says which promise is broken.

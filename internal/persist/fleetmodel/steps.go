@@ -49,7 +49,7 @@ func (x *explorer) environment(s *state) {
 	if !s.promoted {
 		x.step(s, "promote", func(n *state) {
 			n.promoted = true
-			n.visible[second] = n.history(n.flushed)
+			n.recover(second, n.flushed)
 			n.fences[second] = n.fences[first]
 			if !x.world.Zombie {
 				n.dead = true
@@ -57,10 +57,20 @@ func (x *explorer) environment(s *state) {
 			}
 		})
 	}
+	for server := range uint8(2) { // a merge locks no head, and waits for nothing
+		if seen := uint8(s.visible[server].len()); s.merges > 0 && s.accepts(server) && s.merged[server] < seen {
+			x.step(s, x.name("a daemon merges on server %d", server), func(n *state) {
+				n.merges--
+				if n.merged[server] = seen; server == first {
+					n.write(merge + seen)
+				}
+			})
+		}
+	}
 	if s.restarts > 0 && !s.dead {
 		x.step(s, "primary restarts", func(n *state) {
 			n.restarts--
-			n.visible[first] = n.history(n.written)
+			n.recover(first, n.written)
 			n.disconnect()
 		})
 	}
@@ -256,6 +266,9 @@ func (x *explorer) resolve(s *state, d uint8) {
 	a := &s.daemons[d]
 	s.look(a)
 	found := a.known.has(a.client)
+	if !x.rules.Entries && a.known.first(s.merged[a.session.server]).has(a.client) {
+		found = false
+	}
 	if x.rules.FenceWrites {
 		s.fences[a.session.server]++
 		a.fences = s.fences[a.session.server]
@@ -286,6 +299,9 @@ func (s *state) deny(d uint8) {
 	a := &s.daemons[d]
 	if o := &s.orphans[d]; o.phase != none && o.client == a.client {
 		o.denied = true
+	}
+	if a.known.has(a.client) { // it has only not been found there
+		s.broken = NotWritten
 	}
 	a.task, a.client = rest, 0
 }

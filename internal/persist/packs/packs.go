@@ -180,12 +180,27 @@ func (p Pack) Cut() (list []Pack) {
 			size += len(p.Raws[n])
 			n++
 		}
-		part := Pack{First: p.First, Previous: p.Previous, Keys: p.Keys[:n], Raws: p.Raws[:n]}
-		list = append(list, part)
-		for _, raw := range part.Raws {
-			p.Previous = record.EntryHash(p.Previous, raw)
-		}
-		p.First, p.Keys, p.Raws = p.First+uint64(n), p.Keys[n:], p.Raws[n:]
+		list = append(list, Pack{First: p.First, Previous: p.Previous, Keys: p.Keys[:n], Raws: p.Raws[:n]})
+		p = p.Without(n)
 	}
 	return list
+}
+
+// Without returns the pack without its first n entries.
+func (p Pack) Without(n int) Pack {
+	for _, raw := range p.Raws[:n] {
+		p.Previous = record.EntryHash(p.Previous, raw)
+	}
+	p.First, p.Keys, p.Raws = p.First+uint64(n), p.Keys[n:], p.Raws[n:]
+	return p
+}
+
+// Deal returns the packs for entries that follow those of last, and whether they take its place, as it has room for
+// some of them. last is empty for the first entries of a ledger.
+func (p Pack) Deal(last Pack) (list []Pack, instead bool) {
+	instead = len(last.Raws) > 0 && !last.Full()
+	if instead {
+		p = last.Join(p)
+	}
+	return p.Cut(), instead
 }

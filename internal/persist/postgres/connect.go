@@ -175,7 +175,7 @@ var ErrOtherStore = fmt.Errorf("%w: it is not there", ledger.ErrDamaged)
 
 // makeID gives a database without ledgers the identifier of a new store, unless it has one.
 const makeID = "INSERT INTO meta (name, value) SELECT 'store', $1::bytea WHERE NOT EXISTS (SELECT 1 FROM ledgers) " +
-	"AND NOT EXISTS (SELECT 1 FROM packs) ON CONFLICT (name) DO NOTHING"
+	"AND NOT EXISTS (SELECT 1 FROM log) ON CONFLICT (name) DO NOTHING"
 
 // errNoID means that there are ledgers, and nothing says which store they belong to.
 var errNoID = fmt.Errorf("%w: the table meta has lost the store's identifier: another program has changed it; "+

@@ -200,8 +200,11 @@ func (t table) numbers(key []byte) (numbers []any, err error) {
 func (c *copying) rest() error {
 	for _, t := range tables {
 		from := t.name
-		if t.bucket == rows.HeadsBucket {
+		switch t.bucket {
+		case rows.HeadsBucket:
 			from = c.heads
+		case rows.PacksBucket:
+			from = "log"
 		}
 		columns := strings.Join(t.columns, ", ")
 		err := c.each("SELECT "+columns+", value FROM "+from+" ORDER BY "+columns, func(r pgx.Rows) error {

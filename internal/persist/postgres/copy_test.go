@@ -51,6 +51,7 @@ func filledStore(t testing.TB) *Store {
 		audittest.Append(t, s, fmt.Sprintf("open/%d", i), 40, uint64(77+i))
 		audittest.Fill(t, s, audittest.Spec(fmt.Sprintf("later/%d", i), i), 40, uint64(5*i+3))
 	}
+	merge(t, s) // what follows is not merged
 	for range 300 {
 		if _, err := s.Append([]ledger.Proposal{proposal(t, s, "empty", audittest.Writer(3))}); err != nil {
 			t.Fatal(err)

@@ -44,7 +44,9 @@ func faultsOfCommits(t *testing.T, ledgers ...string) {
 	t.Parallel()
 	url := database(t)
 	proxy, through := pgtest.NewProxy(t, url)
-	observer := mustOpen(t, patient(url))
+	merging := patient(url)
+	merging.cold = eager
+	observer := mustOpen(t, merging)
 	defer mustClose(t, observer)
 	for _, name := range ledgers {
 		if name == "" {
@@ -475,12 +477,12 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// underLoad does something to the server again and again while two stores are charged, and compares what is there
+// underLoad does something to the server again and again while two stores are charged and merge, and compares what is there
 // with what was acknowledged.
 func underLoad(t *testing.T, times int, disturb func(*pgtest.Server) error) {
 	t.Helper()
 	server := pgtest.Start(t, pgtest.Config{})
-	c := Config{URL: server.Database(t)}
+	c := Config{URL: server.Database(t), cold: eager}
 	a, b := mustOpen(t, c), mustOpen(t, c)
 	defer mustClose(t, a)
 	defer mustClose(t, b)
@@ -530,7 +532,7 @@ func TestStandby(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClose(t, mustOpen(t, Config{URL: url})) // takes its time to make the tables
-	c := Config{URL: url, ReadLimit: time.Second, CommitLimit: 2 * time.Second, Observer: Observer{
+	c := Config{URL: url, ReadLimit: time.Second, CommitLimit: 2 * time.Second, cold: eager, Observer: Observer{
 		Unknown: func(Outcome) { unknown.Add(1) }}}
 	s := mustOpen(t, c)
 	defer mustClose(t, s)

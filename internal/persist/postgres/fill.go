@@ -107,7 +107,7 @@ func (f *filling) run(ctx context.Context) (already bool, err error) {
 			"started",
 			ErrNotEmpty, there)
 	}
-	for _, step := range []func(context.Context) error{f.meta, f.ledgers, f.writers, f.rest, f.keys} {
+	for _, step := range []func(context.Context) error{f.meta, f.ledgers, f.writers, f.rest, f.tail, f.keys} {
 		if err := step(ctx); err != nil {
 			return false, err
 		}
@@ -130,7 +130,7 @@ func (f *filling) there(ctx context.Context) (id string, err error) {
 	err = f.tx.QueryRow(ctx, "SELECT value FROM meta WHERE name = 'store'").Scan(&stored)
 	if errors.Is(err, pgx.ErrNoRows) {
 		var ledgers bool
-		err = f.tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM ledgers) OR EXISTS (SELECT 1 FROM packs)").Scan(&ledgers)
+		err = f.tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM ledgers) OR EXISTS (SELECT 1 FROM log)").Scan(&ledgers)
 		if err == nil && ledgers {
 			err = errNoID
 		}
@@ -250,49 +250,59 @@ func (f *filling) writers(ctx context.Context) error {
 	})
 }
 
-// rest writes the rows that are the same in both kinds of stores. What is still in the file's tail becomes packs.
+// rest writes the rows that are the same in both kinds of stores.
 func (f *filling) rest(ctx context.Context) error {
 	for _, t := range tables {
-		columns := append(slices.Clone(t.columns), "value")
+		columns := t.columns
+		if t.bucket == rows.HeadsBucket {
+			columns = []string{"number", "position"}
+		}
+		columns = append(slices.Clone(columns), "value")
 		err := f.copied(ctx, t.name, columns, func(add func(...any) error) error {
-			put := func(key, stored []byte) error {
-				numbers, err := t.numbers(key)
-				if err == nil {
-					err = add(append(numbers, bytes.Clone(stored))...)
-				}
-				return err
-			}
-			err := house.Each(f.View, t.bucket, func(key, stored []byte) error {
+			return house.Each(f.View, t.bucket, func(key, stored []byte) error {
 				if _, err := rows.Unseal(t.bucket, key, stored); err != nil {
 					return err
 				}
-				if t.bucket == rows.PacksBucket {
-					f.advance(packs.MaxEntries)
-				}
-				return put(key, stored)
-			})
-			if err != nil || t.bucket != rows.PacksBucket {
-				return err
-			}
-			return house.Each(f.View, rows.TailBucket, func(key, stored []byte) error {
-				p, err := rows.UnsealTail(key, stored)
-				if err != nil {
+				numbers, err := t.numbers(key)
+				switch {
+				case err != nil:
 					return err
+				case t.bucket == rows.PacksBucket:
+					f.advance(packs.MaxEntries)
+				case t.bucket == rows.HeadsBucket:
+					h, err := parseHead(binary.BigEndian.Uint64(key), stored)
+					if err != nil {
+						return err
+					}
+					numbers = append(numbers, int64(h.At.Position))
 				}
-				f.advance(len(p.Raws))
-				return put(rows.BlockKey(p.Number, p.Last()), rows.SealPack(p.Number, p.Pack))
+				return add(append(numbers, bytes.Clone(stored))...)
 			})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	f.advance(int(f.total - f.done))
 	return nil
+}
+
+// tail writes what the file has not dealt out into packs.
+func (f *filling) tail(ctx context.Context) error {
+	return f.copied(ctx, "tail", []string{"number", "last", "value"}, func(add func(...any) error) error {
+		return house.Each(f.View, rows.TailBucket, func(key, stored []byte) error {
+			p, err := rows.UnsealTail(key, stored)
+			if err != nil {
+				return err
+			}
+			f.advance(len(p.Raws))
+			return add(int64(p.Number), int64(p.Last()), rows.SealPack(p.Number, p.Pack))
+		})
+	})
 }
 
 // keys lets later log keys follow the newest one.
 func (f *filling) keys(ctx context.Context) error {
+	f.advance(int(f.total - f.done))
 	next, err := f.Next()
 	if err != nil {
 		return err

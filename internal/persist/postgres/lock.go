@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -21,7 +20,7 @@ import (
 const (
 	begin     = "BEGIN ISOLATION LEVEL READ COMMITTED"
 	lockFence = "SELECT n FROM marks WHERE daemon = $1 AND session = $2 FOR UPDATE"
-	lockHeads = `SELECT h.number, l.name, h.value FROM heads h JOIN ledgers l ON l.number = h.number
+	lockHeads = `SELECT h.number, l.name, h.position, h.value FROM heads h JOIN ledgers l ON l.number = h.number
 		WHERE h.number = ANY($1) ORDER BY h.number FOR UPDATE OF h`
 	drawKeys  = "SELECT nextval('log_keys') FROM generate_series(1, $1::bigint)"
 	readLanes = `SELECT l.number, l.name, l.principal, l.value
@@ -101,12 +100,15 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 	}
 	byNumber := make(map[uint64]*booked, len(locked))
 	queries = append(queries, query{lockHeads, []any{locked}, func(r pgx.Rows) error {
-		var number int64
+		var number, position int64
 		var name, value []byte
-		if err := r.Scan(&number, &name, &value); err != nil {
+		if err := r.Scan(&number, &name, &position, &value); err != nil {
 			return err
 		}
 		h, err := parseHead(uint64(number), value)
+		if err == nil {
+			err = h.Agrees(position)
+		}
 		b := newBooked(string(name), h)
 		b.damage = err
 		a.books[b.name], byNumber[uint64(number)] = b, b
@@ -135,7 +137,7 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 		return err
 	}
 	if !a.fenced {
-		return fmt.Errorf("%w: this daemon's row of marks is gone", ledger.ErrDamaged)
+		return errNoFence
 	}
 	if err := a.readSingles(ctx, c, n); err != nil {
 		return err

@@ -47,9 +47,11 @@ func (v *view) log(f found) *rows.Log {
 	return &rows.Log{Number: f.Number, Pack: func(position uint64) (packs.Pack, error) { return v.packOf(f, position) }}
 }
 
+// readPack reads the row of the log that has the entry at a position.
+const readPack = "SELECT last, value FROM log WHERE number = $1 AND last >= $2 ORDER BY last LIMIT 1"
+
 // packOf reads the pack of a ledger that has the entry at a position.
 func (v *view) packOf(f found, position uint64) (p packs.Pack, err error) {
-	const readPack = "SELECT last, value FROM packs WHERE number = $1 AND last >= $2 ORDER BY last LIMIT 1"
 	err = v.query(query{readPack, []any{int64(f.Number), int64(position)}, func(r pgx.Rows) error {
 		last, value, err := scanTwo(r)
 		if err == nil {
@@ -170,8 +172,8 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 
 // Records implements ledger.Store, checking the chain.
 func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Record, err error) {
-	const readRange = `SELECT last, value FROM packs WHERE number = $1 AND last >= $2 AND last <=
-		(SELECT last FROM packs WHERE number = $1 AND last >= $3 ORDER BY last LIMIT 1) ORDER BY last`
+	const readRange = `SELECT last, value FROM log WHERE number = $1 AND last >= $2 AND last <=
+		(SELECT last FROM log WHERE number = $1 AND last >= $3 ORDER BY last LIMIT 1) ORDER BY last`
 	err = s.view(func(v *view) error {
 		out = nil
 		f, err := v.ledger(name)

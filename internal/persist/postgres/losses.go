@@ -14,7 +14,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
-	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
@@ -101,7 +100,7 @@ func (s *Store) seek(ctx context.Context, c *pgx.Conn, all heads) error {
 		return err
 	}
 	const entry = `SELECT w.number, p.last, p.value FROM unnest($1::bigint[], $2::bigint[]) AS w(number, position)
-		JOIN LATERAL (SELECT last, value FROM packs WHERE packs.number = w.number AND packs.last >= w.position
+		JOIN LATERAL (SELECT last, value FROM log WHERE log.number = w.number AND log.last >= w.position
 			ORDER BY last LIMIT 1) p ON true`
 	_, err = roundTrip(ctx, c, []query{{entry, []any{later, positions}, func(r pgx.Rows) error {
 		var n, last int64
@@ -110,12 +109,8 @@ func (s *Store) seek(ctx context.Context, c *pgx.Conn, all heads) error {
 			return err
 		}
 		want := missing[uint64(n)].at
-		p, err := rows.ParsePack(uint64(n), uint64(last), value)
-		if err == nil {
-			var e rows.Linked
-			if e, err = rows.Among(uint64(n), p).At(want.Position); err == nil && e.Hash != want.Hash {
-				return nil
-			}
+		if e, err := entryAt(uint64(n), want.Position, uint64(last), value); err == nil && e.Hash != want.Hash {
+			return nil
 		}
 		delete(missing, uint64(n))
 		return nil

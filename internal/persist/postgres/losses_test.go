@@ -188,7 +188,7 @@ func rowsSetBack(t *testing.T, since int) {
 		}
 	}
 	charge(0)
-	tables := []string{"heads", "packs", "lanes", "singles", "mechanisms", "counts"}
+	tables := []string{"heads", "tail", "packs", "lanes", "singles", "mechanisms", "counts"}
 	for _, table := range tables {
 		execute(t, c.URL, "CREATE TABLE saved_"+table+" AS TABLE "+table)
 		t.Cleanup(func() { execute(t, c.URL, "DROP TABLE saved_"+table) })
@@ -284,7 +284,7 @@ func TestLossesOfTwoFailovers(t *testing.T) {
 		proxy.CutOff()
 		return heads[0]
 	}
-	tables := []string{"heads", "packs", "lanes", "singles", "mechanisms", "counts", "amendments"}
+	tables := []string{"heads", "tail", "packs", "lanes", "singles", "mechanisms", "counts", "amendments"}
 	save := func() {
 		for _, table := range tables {
 			execute(t, url, "DROP TABLE IF EXISTS saved_"+table)
@@ -368,7 +368,7 @@ func TestLostDataset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"ledgers", "heads", "packs", "lanes", "singles", "mechanisms", "counts"} {
+	for _, table := range []string{"ledgers", "heads", "tail", "packs", "lanes", "singles", "mechanisms", "counts"} {
 		execute(t, c.URL, "DELETE FROM "+table)
 	}
 	execute(t, c.URL, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "+

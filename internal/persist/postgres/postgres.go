@@ -3,8 +3,8 @@
 //
 // Nothing depends on who owns a ledger. A commit locks the rows of the heads that it advances,
 // compares them with what its proposals expect, and writes all or nothing (commit.go). What a commit
-// appends to a ledger is one row (package packs); the other rows are those of the bbolt file (package
-// rows), and everything is verified when it is read.
+// appends to a ledger is one row, which is merged later with others (merge.go); the other rows are those of
+// the bbolt file (package rows), and everything is verified when it is read.
 //
 // A connection may break while a commit is under way, and then nobody knows what became of it. The
 // store finds out before it answers (resolve.go). And what another daemon's commit shows may be lost
@@ -54,6 +54,8 @@ type Config struct {
 	Abandoned time.Duration
 	// Observer, if set, is told what happens. Its functions must be quick.
 	Observer Observer
+
+	cold cold // this package's tests merge at other times
 }
 
 // Observer is told what a store does, for metrics. Each function may be nil.
@@ -87,7 +89,7 @@ type Outcome string
 const (
 	Committed    Outcome = "committed"
 	NotCommitted Outcome = "not committed"
-	Unresolved   Outcome = "unresolved" // the store was closed before it could find out
+	Unresolved   Outcome = "unresolved" // the store was closed before it could find out, or the entries are damaged
 )
 
 // Store is a ledger.Store in a PostgreSQL database.
@@ -146,6 +148,7 @@ func open(c Config, wanted func(*Store) error) (*Store, error) {
 	c.Abandoned = cmp.Or(c.Abandoned, 5*time.Second)
 	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, ledger.MaxAppendBytes)
 	c.GroupWait = cmp.Or(c.GroupWait, time.Millisecond)
+	c.cold = cmp.Or(c.cold, usually)
 	pool, err := c.parse()
 	if err != nil {
 		return nil, err
@@ -160,6 +163,7 @@ func open(c Config, wanted func(*Store) error) (*Store, error) {
 	s.commits = group.Start(c.GroupWait, s.commit, (*operation).answered)
 	s.questions = group.Start(-1, s.ask, (*waiting).answered)
 	s.ended.Go(s.notify)
+	s.ended.Go(s.merges)
 	return s, nil
 }
 

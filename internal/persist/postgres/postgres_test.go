@@ -21,11 +21,30 @@ func mustOpen(t testing.TB, c Config) *Store {
 	if c.ReadLimit == 0 && c.CommitLimit == 0 && c.Abandoned == 0 {
 		c.ReadLimit, c.CommitLimit, c.Abandoned = time.Minute, time.Minute, time.Minute
 	}
+	if c.cold == (cold{}) { // nothing is merged by itself
+		c.cold.every = time.Hour
+	}
 	s, err := Open(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// eager merges everything at once.
+var eager = cold{every: time.Millisecond}
+
+// merge merges all that is in tail.
+func merge(t testing.TB, s *Store) {
+	t.Helper()
+	for after, more := uint64(0), true; more; {
+		if err := s.with(t.Context(), func(ctx context.Context, c *pgx.Conn) (err error) {
+			after, more, err = s.merge(ctx, c, after)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func mustClose(t testing.TB, s ledger.Store) {
@@ -54,7 +73,7 @@ func database(t testing.TB) string {
 		url = pgtest.Database(t)
 	}
 	t.Cleanup(func() {
-		execute(t, url, "TRUNCATE meta, marks, ledgers, heads, packs, lanes, singles, sequences, mechanisms, counts, "+
+		execute(t, url, "TRUNCATE meta, marks, ledgers, heads, tail, packs, lanes, singles, sequences, mechanisms, counts, "+
 			"reservations, amendments")
 		empties.Lock()
 		defer empties.Unlock()
@@ -118,10 +137,10 @@ func TestContractTinyLimits(t *testing.T) {
 	storetest.Run(t, h)
 }
 
-// TestContractTwoHandles: two daemons of one database are one store.
+// TestContractTwoHandles: two daemons of one database are one store, while both merge what was written at once.
 func TestContractTwoHandles(t *testing.T) {
 	t.Parallel()
-	h := harness(Config{})
+	h := harness(Config{cold: eager})
 	open, reopen := h.Open, h.Reopen
 	second := func(t *testing.T, first ledger.Store) ledger.Store {
 		return &inTurns{stores: [2]ledger.Store{first, mustOpen(t, first.(*Store).config)}}

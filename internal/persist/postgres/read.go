@@ -152,9 +152,9 @@ const (
 	loadParts  = "SELECT index, value FROM mechanisms WHERE number = " + thisLedger + " ORDER BY index"
 	loadCount  = "SELECT index, value FROM counts WHERE number = " + thisLedger + " ORDER BY index"
 	loadOpen   = "SELECT position, value FROM reservations WHERE number = " + thisLedger + " ORDER BY position"
-	loadLast   = "SELECT last, value FROM packs WHERE number = " + thisLedger + " ORDER BY last DESC LIMIT 1"
+	loadLast   = "SELECT last, value FROM log WHERE number = " + thisLedger + " ORDER BY last DESC LIMIT 1"
 	loadAmend  = `SELECT a.position, a.value, p.last, p.value FROM amendments a LEFT JOIN LATERAL (
-			SELECT last, value FROM packs WHERE packs.number = a.number AND packs.last >= a.position
+			SELECT last, value FROM log WHERE log.number = a.number AND log.last >= a.position
 			ORDER BY last LIMIT 1) p ON true
 		WHERE a.number = ` + thisLedger + " ORDER BY a.position"
 )
@@ -264,11 +264,7 @@ func (l *loading) amendment(r pgx.Rows) error {
 	if last == nil {
 		return rows.Damaged(rows.PacksBucket, at, "missing")
 	}
-	p, err := rows.ParsePack(l.Number, uint64(*last), stored)
-	if err != nil {
-		return err
-	}
-	e, err := rows.Among(l.Number, p).At(uint64(position))
+	e, err := entryAt(l.Number, uint64(position), uint64(*last), stored)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
 // errNotCommitted means that a commit was not answered, and was found not to have happened.
@@ -34,7 +35,7 @@ func (a *attempt) finish(ctx context.Context, c *pgx.Conn) error {
 	}
 	_ = c.PgConn().Conn().Close() // nothing more is sent through it, and its rest is not read
 	a.orphan = c.PgConn().PID()
-	outcome := a.resolve(err)
+	outcome, err := a.resolve(err)
 	if a.config.Observer.Unknown != nil {
 		a.config.Observer.Unknown(outcome)
 	}
@@ -44,8 +45,7 @@ func (a *attempt) finish(ctx context.Context, c *pgx.Conn) error {
 	case NotCommitted:
 		return errNotCommitted
 	}
-	return fmt.Errorf("%w: %s: the store was closed while a commit had not been answered: %w", ledger.ErrUnknown,
-		a.config.name(), err)
+	return fmt.Errorf("%w: %s: a commit was not answered: %w", ledger.ErrUnknown, a.config.name(), err)
 }
 
 // fence names the row of marks that this store's commits lock.
@@ -70,9 +70,9 @@ func (s *Store) abandon(ctx context.Context, c *pgx.Conn) {
 	}
 }
 
-// resolve finds out what became of the transaction. It asks until it knows, or the store is closed:
-// while a standby is missing, for example, nobody can know.
-func (a *attempt) resolve(cause error) Outcome {
+// resolve finds out what became of the transaction. It asks until it knows, or the store is closed: while a standby is
+// missing, for example, nobody can know. Nobody will if the entries that it asks for are damaged.
+func (a *attempt) resolve(cause error) (Outcome, error) {
 	a.pool.Reset()
 	for a.closing.Err() == nil {
 		ctx, cancel := context.WithTimeout(a.closing, a.config.CommitLimit)
@@ -85,14 +85,16 @@ func (a *attempt) resolve(cause error) Outcome {
 		cancel()
 		switch {
 		case err == nil && committed:
-			return Committed
+			return Committed, nil
 		case err == nil:
-			return NotCommitted
+			return NotCommitted, nil
+		case errors.Is(err, ledger.ErrDamaged) && !errors.Is(err, errNoFence):
+			return Unresolved, err
 		}
 		a.lost(fmt.Errorf("%w; a commit before that was not answered: %w", err, cause))
 		pause(a.closing, retryEvery)
 	}
-	return Unresolved
+	return Unresolved, cause
 }
 
 // look waits for the transaction's end and sees whether it has written its rows, in a transaction
@@ -106,27 +108,46 @@ func (a *attempt) look(ctx context.Context, c *pgx.Conn) (committed bool, err er
 			fenced = true
 			return r.Scan(&n)
 		}},
-		{a.writes.witness(), a.writes.witnesses(), func(r pgx.Rows) error { return r.Scan(&committed) }},
-		{sql: "COMMIT"}})
+		a.writes.witness(&committed), {sql: "COMMIT"}})
 	if err == nil && !fenced {
-		err = fmt.Errorf("%w: this daemon's row of marks is gone", ledger.ErrDamaged)
+		err = errNoFence
 	}
 	return committed, err
 }
 
-// witness asks for a row that only this transaction can have written. A log key does not suffice: what a server
-// has drawn for transactions that it never committed is drawn again after it was killed, or by the standby that
-// takes its place. Two commits of one ledger may then have the same key, and what they write differs.
-func (w *writes) witness() string {
-	if len(w.packs.numbers[0]) > 0 {
-		return "SELECT EXISTS (SELECT 1 FROM packs WHERE number = $1 AND last = $2 AND value = $3)"
+var errNoFence = fmt.Errorf("%w: this daemon's row of marks is gone", ledger.ErrDamaged)
+
+// witness asks for what only this transaction can have written: an entry, which may have been merged with others since,
+// or else a ledger. A log key does not suffice: what a server has drawn for transactions that it never committed is
+// drawn again after it was killed, or by the standby that takes its place. Two commits of one ledger may then have the
+// same key, and what they write differs.
+func (w *writes) witness(found *bool) query {
+	if len(w.tail.numbers[0]) == 0 {
+		return query{"SELECT EXISTS (SELECT 1 FROM ledgers WHERE number = $1 AND name = $2 AND genesis = $3)",
+			[]any{w.ledgers.numbers[0][0], w.ledgers.bytes[0][0], w.ledgers.bytes[1][0]},
+			func(r pgx.Rows) error { return r.Scan(found) }}
 	}
-	return "SELECT EXISTS (SELECT 1 FROM ledgers WHERE number = $1 AND name = $2 AND genesis = $3)"
+	number, last, wrote := w.tail.numbers[0][0], w.tail.numbers[1][0], w.tail.bytes[0][0]
+	return query{readPack, []any{number, last}, func(r pgx.Rows) error {
+		covers, value, err := scanTwo(r)
+		if err != nil {
+			return err
+		}
+		there, err := entryAt(uint64(number), uint64(last), covers, value)
+		if err != nil {
+			return err
+		}
+		want, err := entryAt(uint64(number), uint64(last), uint64(last), wrote)
+		*found = err == nil && there.Hash == want.Hash && there.Key == want.Key
+		return err
+	}}
 }
 
-func (w *writes) witnesses() []any {
-	if p := w.packs; len(p.numbers[0]) > 0 {
-		return []any{p.numbers[0][0], p.numbers[1][0], p.bytes[0][0]}
+// entryAt reads an entry of a ledger from the row of the log that ends at position last.
+func entryAt(number, position, last uint64, value []byte) (e rows.Linked, err error) {
+	p, err := rows.ParsePack(number, last, value)
+	if err != nil {
+		return e, err
 	}
-	return []any{w.ledgers.numbers[0][0], w.ledgers.bytes[0][0], w.ledgers.bytes[1][0]}
+	return rows.Among(number, p).At(position)
 }

@@ -44,12 +44,12 @@ func TestSweepFindsDamage(t *testing.T) {
 	s := mustOpen(t, Config{URL: database(t)})
 	defer mustClose(t, s)
 	kinds := map[string]string{ // of the ledger $1; $2 is another one, of the same content
-		"old entries":       "UPDATE packs SET " + flip + " WHERE number = $1 AND last = 7",
-		"old entries gone":  "DELETE FROM packs WHERE number = $1 AND last = 7",
-		"first entry gone":  "DELETE FROM packs WHERE number = $1 AND last = 1",
-		"newest entry gone": "DELETE FROM packs WHERE number = $1 AND last = 90",
-		"all entries gone":  "DELETE FROM packs WHERE number = $1",
-		"another's entries": "UPDATE packs p SET value = q.value FROM packs q WHERE p.number = $1 AND q.number = $2 " +
+		"old entries":       "UPDATE tail SET " + flip + " WHERE number = $1 AND last = 7",
+		"old entries gone":  "DELETE FROM tail WHERE number = $1 AND last = 7",
+		"first entry gone":  "DELETE FROM tail WHERE number = $1 AND last = 1",
+		"newest entry gone": "DELETE FROM tail WHERE number = $1 AND last = 90",
+		"all entries gone":  "DELETE FROM tail WHERE number = $1",
+		"another's entries": "UPDATE tail p SET value = q.value FROM tail q WHERE p.number = $1 AND q.number = $2 " +
 			"AND p.last = 7 AND q.last = 7",
 		"head":                 "UPDATE heads SET " + flip + " WHERE number = $1",
 		"head gone":            "DELETE FROM heads WHERE number = $1",
@@ -66,7 +66,6 @@ func TestSweepFindsDamage(t *testing.T) {
 		"mechanism gone":       "DELETE FROM mechanisms WHERE number = $1 AND index = 0",
 		"count of a mechanism": "UPDATE counts SET " + flip + " WHERE number = $1",
 	}
-	name := func(what string) string { return strings.NewReplacer(" ", "-", "'", "-").Replace("damaged-" + what) }
 	request := func(name string) {
 		t.Helper()
 		if _, err := s.Append([]ledger.Proposal{proposal(t, s, name, audittest.Writer(1000))}); err != nil {
@@ -96,14 +95,14 @@ func TestSweepFindsDamage(t *testing.T) {
 		}
 	}
 	for what := range kinds {
-		fill(name(what))
+		fill(damagedName(what))
 	}
 	if damage, bytes := swept(t, s); len(damage) > 0 || bytes == 0 {
 		t.Fatalf("before anything is damaged: %v, %d bytes", damage, bytes)
 	}
 	// A daemon knows the numbers of ledgers that it has charged.
 	for what, sql := range kinds {
-		args := []any{s.known.names[name(what)]}
+		args := []any{s.known.names[damagedName(what)]}
 		if strings.Contains(sql, "$2") {
 			args = append(args, s.known.names["aa-whole"])
 		}
@@ -114,10 +113,10 @@ func TestSweepFindsDamage(t *testing.T) {
 		t.Errorf("%d ledgers are damaged, %d were found", len(kinds), len(damage))
 	}
 	for what := range kinds {
-		begins := "ledger " + name(what) + ":"
+		begins := "ledger " + damagedName(what) + ":"
 		switch what {
 		case "ledger gone":
-			begins = fmt.Sprintf("ledger number %d:", s.known.names[name(what)])
+			begins = fmt.Sprintf("ledger number %d:", s.known.names[damagedName(what)])
 		case "name":
 			begins = "ledger other:"
 		}
@@ -136,10 +135,10 @@ func TestSweepFindsDamage(t *testing.T) {
 	}
 }
 
-// A sweep of ledgers that two daemons charge meanwhile finds nothing, in many short logs and in a long one.
+// A sweep of ledgers that two daemons charge and merge meanwhile finds nothing, in many short logs and in a long one.
 func TestSweepWhileServing(t *testing.T) {
 	t.Parallel()
-	c := Config{URL: database(t)}
+	c := Config{URL: database(t), cold: eager}
 	s, other := mustOpen(t, c), mustOpen(t, c)
 	defer mustClose(t, s)
 	defer mustClose(t, other)

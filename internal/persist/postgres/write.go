@@ -11,9 +11,9 @@ type writes struct {
 	bytes int // about
 
 	ledgers    columns // number, name, genesis
-	heads      columns // number, value: of new ledgers
-	advanced   columns // number, value: of those that were there
-	packs      columns // number, last, value
+	heads      columns // number, position, value: of new ledgers
+	advanced   columns // number, position, value: of those that were there
+	tail       columns // number, last, value
 	lanes      columns // number, name, principal, value
 	singles    columns // number, upto, value
 	sequences  columns // number, first, block, value
@@ -43,7 +43,7 @@ func (c *columns) add(numbers []uint64, values ...[]byte) {
 func (w *writes) add(c *book.Change) {
 	number := c.Head.Number
 	for p := range c.Packs(packs.MaxBytes) {
-		w.packs.add([]uint64{number, p.Last()}, rows.SealPack(number, p))
+		w.tail.add([]uint64{number, p.Last()}, rows.SealPack(number, p))
 	}
 	for i := range c.Entries {
 		e := &c.Entries[i]
@@ -73,9 +73,9 @@ func (w *writes) book(b *booked) error {
 		b.head.Append(make([]byte, rows.ChecksumSize, rows.ChecksumSize+rows.MaxHeadSize)))
 	if b.genesis != nil {
 		w.ledgers.add([]uint64{number}, []byte(b.name), seal(rows.GenesesBucket, rows.NumberKey(number), b.genesis))
-		w.heads.add([]uint64{number}, head)
+		w.heads.add([]uint64{number, b.head.At.Position}, head)
 	} else {
-		w.advanced.add([]uint64{number}, head)
+		w.advanced.add([]uint64{number, b.head.At.Position}, head)
 	}
 	blocks, err := rows.AddSingles(b.singles, b.blocks.Block)
 	if err != nil {
@@ -113,10 +113,12 @@ func (w *writes) statements() (list []query) {
 	}{
 		{&w.ledgers, 1, 2, "INSERT INTO ledgers (number, name, genesis) " +
 			"SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])"},
-		{&w.heads, 1, 1, "INSERT INTO heads (number, value) SELECT * FROM unnest($1::bigint[], $2::bytea[])"},
-		{&w.advanced, 1, 1, "UPDATE heads SET value = w.value FROM unnest($1::bigint[], $2::bytea[]) AS " +
-			"w(number, value) WHERE heads.number = w.number"},
-		{&w.packs, 2, 1, "INSERT INTO packs (number, last, value) " +
+		{&w.heads, 2, 1, "INSERT INTO heads (number, position, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])"},
+		{&w.advanced, 2, 1, "UPDATE heads SET position = w.position, value = w.value " +
+			"FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS w(number, position, value) " +
+			"WHERE heads.number = w.number"},
+		{&w.tail, 2, 1, "INSERT INTO tail (number, last, value) " +
 			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])"},
 		{&w.lanes, 1, 3, "INSERT INTO lanes (number, name, principal, value) " +
 			"SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[]) " +

@@ -40,6 +40,15 @@ func (h Head) Summary() ledger.Summary {
 		Unreconciled: h.Unreconciled}
 }
 
+// Agrees reports damage unless the newest entry has a position, which a database keeps beside the value.
+func (h Head) Agrees(position int64) error {
+	if h.At.Position != uint64(position) {
+		return Damaged(HeadsBucket, NumberKey(h.Number), "position %d beside the value, %d in it", position,
+			h.At.Position)
+	}
+	return nil
+}
+
 // Lane is the state of the lane that wrote last.
 func (h Head) Lane() Lane {
 	return Lane{First: h.Writer, Sequence: h.Sequence, Position: h.At.Position}

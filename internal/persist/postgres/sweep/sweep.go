@@ -109,7 +109,8 @@ func (s Sweeper) Step(ctx context.Context, c *pgx.Conn, from Place) (next Place,
 // next finds the ledger with the next number. One of whose rows all but one are lost is found, too.
 func (s Sweeper) next(ctx context.Context, c *pgx.Conn, after uint64) (next Place, done bool, err error) {
 	const find = `SELECT least((SELECT min(number) FROM ledgers WHERE number > $1),
-		(SELECT min(number) FROM heads WHERE number > $1), (SELECT min(number) FROM packs WHERE number > $1))`
+		(SELECT min(number) FROM heads WHERE number > $1), (SELECT min(number) FROM tail WHERE number > $1),
+		(SELECT min(number) FROM packs WHERE number > $1))`
 	var number *int64
 	if err := c.QueryRow(ctx, find, int64(after)).Scan(&number); err != nil || number == nil {
 		return next, err == nil, err
@@ -158,7 +159,7 @@ func (s Sweeper) slice(ctx context.Context, c *pgx.Conn, l named, from Place) (n
 	}
 	const packsOf = `SELECT last, value FROM (
 			SELECT last, value, sum(octet_length(value)) OVER (ORDER BY last) - octet_length(value) AS before
-			FROM (SELECT last, value FROM packs WHERE number = $1 AND last > $2 ORDER BY last LIMIT $3) p) q
+			FROM (SELECT last, value FROM log WHERE number = $1 AND last > $2 ORDER BY last LIMIT $3) p) q
 		WHERE before < $4::bigint ORDER BY last`
 	found, err := tx.Query(ctx, packsOf, int64(l.number), int64(from.at.Position), sliceRows, sliceBytes)
 	if err != nil {
@@ -172,6 +173,9 @@ func (s Sweeper) slice(ctx context.Context, c *pgx.Conn, l named, from Place) (n
 		p, err := rows.ParsePack(l.number, uint64(last), value)
 		if err != nil {
 			return err
+		}
+		if n := from.at.Position + 1 - p.First; p.First <= from.at.Position { // it was merged since the slice before
+			p = p.Without(int(n))
 		}
 		list, err := chain.Next(p)
 		lanes.add(list)
@@ -193,8 +197,9 @@ func (s Sweeper) slice(ctx context.Context, c *pgx.Conn, l named, from Place) (n
 
 func readHead(ctx context.Context, tx pgx.Tx, number uint64) (ledger.Head, error) {
 	key := rows.NumberKey(number)
+	var position int64
 	var value []byte
-	err := tx.QueryRow(ctx, "SELECT value FROM heads WHERE number = $1", int64(number)).Scan(&value)
+	err := tx.QueryRow(ctx, "SELECT position, value FROM heads WHERE number = $1", int64(number)).Scan(&position, &value)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ledger.Head{}, rows.Damaged(rows.HeadsBucket, key, "missing")
 	}
@@ -208,5 +213,5 @@ func readHead(ctx context.Context, tx pgx.Tx, number uint64) (ledger.Head, error
 	if err != nil {
 		return ledger.Head{}, rows.Damaged(rows.HeadsBucket, key, "%v", err)
 	}
-	return h.At, nil
+	return h.At, h.Agrees(position)
 }

@@ -1,6 +1,6 @@
 -- The rows are those of the bbolt file (package rows says what each value is): a value begins with
--- a checksum of itself and its key. There is no tail: what one commit appends to a
--- ledger is a pack at once. Whoever changes anything of a ledger locks its row of heads first.
+-- a checksum of itself and its key. Whoever appends to a ledger, or changes anything else of it, locks
+-- its row of heads first. Whoever moves entries from tail to packs locks its row of ledgers.
 
 -- +goose Up
 CREATE TABLE meta (
@@ -32,17 +32,44 @@ COMMENT ON COLUMN ledgers.number IS 'the log key of the genesis';
 
 CREATE TABLE heads (
     number bigint PRIMARY KEY,
+    position bigint NOT NULL,
     value bytea NOT NULL
 ) WITH (fillfactor = 20);
+COMMENT ON COLUMN heads.position IS 'of the newest entry, as the value says, too';
+
+CREATE TABLE tail (
+    number bigint NOT NULL,
+    last bigint NOT NULL,
+    written timestamptz NOT NULL DEFAULT clock_timestamp(),
+    value bytea NOT NULL,
+    PRIMARY KEY (number, last)
+);
+COMMENT ON TABLE tail IS 'the newest entries of ledgers: a row is what one commit appended to one of them';
+COMMENT ON COLUMN tail.last IS 'the position of the newest one';
+ALTER TABLE tail ALTER value SET STORAGE EXTERNAL; -- it is compressed already
 
 CREATE TABLE packs (
     number bigint NOT NULL,
     last bigint NOT NULL,
     value bytea NOT NULL,
     PRIMARY KEY (number, last)
-);
-COMMENT ON TABLE packs IS 'some entries of a ledger: at first those that one commit appended';
-COMMENT ON COLUMN packs.last IS 'the position of the newest one';
+) PARTITION BY HASH (number);
+COMMENT ON TABLE packs IS 'all entries before those of tail, merged: up to 64 of a ledger in a row';
+ALTER TABLE packs ALTER value SET STORAGE EXTERNAL;
+
+-- +goose StatementBegin
+DO $$ BEGIN
+    FOR i IN 0..15 LOOP
+        EXECUTE format('CREATE TABLE packs_%s PARTITION OF packs FOR VALUES WITH (MODULUS 16, REMAINDER %s)', i, i);
+    END LOOP;
+END $$;
+-- +goose StatementEnd
+
+CREATE VIEW log AS
+SELECT number, last, value FROM packs
+UNION ALL
+SELECT number, last, value FROM tail;
+COMMENT ON VIEW log IS 'all entries of all ledgers';
 
 CREATE TABLE lanes (
     number bigint NOT NULL,
@@ -100,8 +127,7 @@ CREATE TABLE amendments (
 );
 
 CREATE VIEW readable AS
-SELECT convert_from(l.name, 'UTF8') AS ledger, coalesce(p.last, 0) AS entries, encode(substr(h.value, 5, 32), 'hex') AS head
+SELECT convert_from(l.name, 'UTF8') AS ledger, h.position AS entries, encode(substr(h.value, 5, 32), 'hex') AS head
 FROM ledgers l
-JOIN heads h ON h.number = l.number
-LEFT JOIN LATERAL (SELECT last FROM packs WHERE packs.number = l.number ORDER BY last DESC LIMIT 1) p ON true;
+JOIN heads h ON h.number = l.number;
 COMMENT ON VIEW readable IS 'for people: each ledger with its newest position and hash; the program does not use it';
