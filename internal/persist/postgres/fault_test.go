@@ -477,8 +477,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// underLoad does something to the server again and again while two stores are charged and merge, and compares what is there
-// with what was acknowledged.
+// underLoad does something to the server again and again while two stores are charged and merge, and compares what is
+// there with what was acknowledged.
 func underLoad(t *testing.T, times int, disturb func(*pgtest.Server) error) {
 	t.Helper()
 	server := pgtest.Start(t, pgtest.Config{})

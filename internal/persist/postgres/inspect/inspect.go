@@ -131,13 +131,16 @@ func (f *Facts) server(ctx context.Context, c *pgx.Conn) error {
 }
 
 func (f *Facts) user(ctx context.Context, c *pgx.Conn) error {
-	const ask = `SELECT current_user, (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
+	const ask = `WITH r AS (
+			SELECT schemaname, tablename, tableowner, ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'] AS rights FROM pg_tables
+			UNION ALL SELECT schemaname, viewname, viewowner, ARRAY['SELECT'] FROM pg_views)
+		SELECT current_user, (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
 		coalesce(current_schema(), ''), coalesce(has_schema_privilege(current_schema(), 'CREATE'), false),
-		ARRAY(SELECT p || ' on ' || tablename FROM pg_tables, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p
+		ARRAY(SELECT p || ' on ' || tablename FROM r, unnest(rights) p
 			WHERE schemaname = current_schema() AND tablename = ANY($1)
 				AND NOT has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), p)
 			ORDER BY 1),
-		ARRAY(SELECT tablename::text FROM pg_tables
+		ARRAY(SELECT tablename::text FROM r
 			WHERE schemaname = current_schema() AND tablename = ANY($1) AND NOT pg_has_role(tableowner, 'usage')
 			ORDER BY 1)`
 	return c.QueryRow(ctx, ask, schema.Tables()).Scan(&f.User, &f.Superuser, &f.Schema, &f.MayCreate, &f.Lacks,

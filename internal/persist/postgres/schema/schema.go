@@ -26,10 +26,10 @@ func Scripts() fs.FS {
 	return scripts
 }
 
-// makes finds the tables that a script makes.
-var makes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`) })
+// makes finds the tables and views that a script makes.
+var makes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^CREATE (?:TABLE|VIEW) (\w+)`) })
 
-// Tables are the names of the tables in which the ledgers are, as the scripts make them.
+// Tables are the names of the tables and views in which the ledgers are, as the scripts make them.
 func Tables() (names []string) {
 	err := fs.WalkDir(Scripts(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
