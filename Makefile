@@ -29,15 +29,16 @@ demo: ## a DP-SGD run on real digits, every step in the ledger
 	@bin/digits -demo -accountantd bin/accountantd
 
 test: ## the tests of every package, without the longest ones and with fewer random cases; no C compiler needed
-	@$(MAKE) --no-print-directory test-all SHORT='-short -p 3 -parallel 6' CASES=-rapid.checks=50
+	@$(MAKE) --no-print-directory test-all SHORT=-short CASES=-rapid.checks=50
 	@echo "make test: the tests of every package passed; make test-all also runs the longest ones"
 
 # What waits, for a database or a time limit, leaves the processors to other tests.
+SIDE_BY_SIDE = -p 3 -parallel 6
 SHORT ?=
 CASES ?=
 test-all: ## every test with all of its cases
-	@$(GO) test $(SHORT) $(PATIENT) $(call TESTED,./...,-v)
-	@$(GO) test $(SHORT) $(PATIENT) $(call TESTED,./...,-e) $(SEED) $(CASES)
+	@$(GO) test $(SHORT) $(SIDE_BY_SIDE) $(PATIENT) $(call TESTED,./...,-v)
+	@$(GO) test $(SHORT) $(SIDE_BY_SIDE) $(PATIENT) $(call TESTED,./...,-e) $(SEED) $(CASES)
 
 SEARCHED ?= ./internal/pld/lattice ./internal/accountant ./internal/loss/kinds
 search: ## for MINUTES, property tests with new seeds and the fuzzers of the mathematics (SEARCHED), in turns
@@ -48,8 +49,8 @@ run: build ## a standing daemon with its data in ./data
 
 # Races show in how goroutines meet, not in how many cases a test has: it has all of them in test-all.
 race: ## the rooms with concurrency under the race detector, without the longest tests
-	CGO_ENABLED=1 $(GO) test -race -short $(PATIENT) $(call TESTED,$(RACED),-v)
-	CGO_ENABLED=1 $(GO) test -race -short $(PATIENT) $(call TESTED,$(RACED),-e) $(SEED) -rapid.checks=50
+	CGO_ENABLED=1 $(GO) test -race -short $(SIDE_BY_SIDE) $(PATIENT) $(call TESTED,$(RACED),-v)
+	CGO_ENABLED=1 $(GO) test -race -short $(SIDE_BY_SIDE) $(PATIENT) $(call TESTED,$(RACED),-e) $(SEED) -rapid.checks=50
 
 KILLS ?= 3000
 
@@ -201,7 +202,7 @@ test-python: build ## the Python package, installed anew, against the daemon
 	$(PYTHON) -m venv python/.venv
 	python/.venv/bin/pip install -q './python[test]'
 	cd python && .venv/bin/mypy && .venv/bin/ruff check
-	cd python && ACCOUNTANTD=../bin/accountantd .venv/bin/pytest -q -m 'not frameworks'
+	cd python && ACCOUNTANTD=../bin/accountantd .venv/bin/pytest -q -n 3 -m 'not frameworks'
 
 FRAMEWORKS = python/.venv-frameworks
 

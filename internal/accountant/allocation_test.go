@@ -150,6 +150,7 @@ func TestAllocationHasDivergences(t *testing.T) {
 // A question about one δ computes an epoch only as far out as that needs. The bounds enclose the same truth as those
 // of all questions, and are next to them.
 func TestReachOfOneDelta(t *testing.T) {
+	t.Parallel()
 	for _, x := range []struct {
 		noise, delta float64
 		steps        uint64

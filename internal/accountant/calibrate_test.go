@@ -216,6 +216,7 @@ func drawOrdinary(t *rapid.T) (mechanism.Adjacency, []mechanism.Event) {
 
 // Whatever is asked, the answer fits and the next one does not.
 func TestCalibrateProperties(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		adj, events := drawOrdinary(t)
 		event := events[0]

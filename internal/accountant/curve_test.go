@@ -287,6 +287,7 @@ func TestCoarseToFine(t *testing.T) {
 // Bounds are in order, δ and β decrease, and β is convex: no bound of the
 // attacker's power contradicts another.
 func TestCurveProperties(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		adj, events := drawOrdinary(t)
 		c, err := mechanism.Compose(adj, events)

@@ -106,6 +106,7 @@ func TestAllocationAgainstSamples(t *testing.T) {
 // A record in several steps costs no more than is charged, and no less than is said to be spent whatever the
 // analysis (docs/math/allocation.md §1.11.4).
 func TestAllocationOfSeveralSteps(t *testing.T) {
+	t.Parallel()
 	for i, row := range readAllocation(t).Several {
 		if i >= 5 && i%testaid.Every(8) > 0 { // those that were drawn at random
 			continue
@@ -194,6 +195,7 @@ func TestAllocationWithHeavyTails(t *testing.T) {
 // One step is the mechanism itself. More noise, more steps and fewer epochs never cost more, up to the
 // proven width, and other releases may come before or after.
 func TestPropertiesOfAllocation(t *testing.T) {
+	t.Parallel()
 	draw := rand.New(rand.NewPCG(20, 1))
 	between := func(a, b float64) float64 { return math.Exp(math.Log(a) + (math.Log(b)-math.Log(a))*draw.Float64()) }
 	for n := 0; n < 5; n += testaid.Every(5) {

@@ -24,6 +24,7 @@ const oracleGrid = 0.12
 // No order of the outputs and no set of good ones costs more than is said, and what is said to be spent at least is
 // what some scores reach, or nearly so (docs/math/best-of.md §1.6.9).
 func TestBestOfAgainstOrders(t *testing.T) {
+	t.Parallel()
 	testaid.Long(t, "it composes many runs")
 	var data struct{ Rows []bestRow }
 	losstest.Read(t, "testdata/best.json", &data)

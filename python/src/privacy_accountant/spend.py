@@ -11,6 +11,7 @@ from . import proto as pb
 from ._caller import Caller
 from ._contact import log
 from ._fields import Events, events
+from ._real import DEADLINE, positive
 from ._set_verbs import Ledgers
 from ._target import target_of
 from .errors import AccountantError, Closed, FailedPrecondition, Unavailable
@@ -49,7 +50,8 @@ class Spend:
                  deadline: float | None = None) -> None:
         self._client, self._target = client, target_of(ledger, contribution)
         self._events, self._lifetime = events(what), verbs.seconds(lifetime)
-        self._labels, self._deadline = dict(labels or {}), deadline
+        self._labels = dict(labels or {})
+        self._deadline = None if deadline is None else positive("deadline", deadline, DEADLINE)
         self._state, self._pid = "not begun", 0
         self._reservation: Any = None  # None where the events are charged already
 
