@@ -59,7 +59,7 @@ func TestDatabase(t *testing.T) {
 	ctl := accountctl(t)
 	at := func(args ...string) []string { return append(args, "--server", "unix:"+first.ready["socket"]) }
 	for _, c := range [][]string{
-		{"query", "l", "--delta", "1e-6"}, {"entries", "l"}, {"verify", "l"}, {"ledger", "list"},
+		{"query", "l", "--delta", "1e-6"}, {"ledger", "entries", "l"}, {"verify", "l"}, {"ledger", "list"},
 	} {
 		if code, out := ctl(at(c...)...); code != 0 || !strings.Contains(out, "4") {
 			t.Errorf("accountctl %s: exit %d\n%s", strings.Join(c, " "), code, out)

@@ -9,11 +9,14 @@ import (
 
 // help shows the help of a command or of a mechanism.
 func help(p *cli.Program) *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND | MECHANISM]",
+	all := false
+	c := &cobra.Command{
+		Use:   "help [COMMAND | MECHANISM] [--all]",
 		Short: "Show the help of a command or of a mechanism",
-		Long:  "Show the help of a command, such as ledger create, or of a mechanism, such as dp-sgd.",
-		Example: `  accountctl help ledger create
+		Long: "Show the help of a command, such as ledger create, or of a mechanism, such as dp-sgd. With --all it lists " +
+			"every command.",
+		Example: `  accountctl help --all
+  accountctl help ledger create
   accountctl help dp-sgd`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
@@ -42,7 +45,10 @@ func help(p *cli.Program) *cobra.Command {
 				return err
 			}
 			of.InitDefaultHelpFlag()
-			return of.Help()
+			_, err = p.Out.WriteString(cli.HelpText(of, all))
+			return err
 		},
 	}
+	c.Flags().BoolVar(&all, "all", false, "list every command, and not only those that are used often")
+	return c
 }

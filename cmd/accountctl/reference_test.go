@@ -168,7 +168,7 @@ func reference(b *bytes.Buffer, c *cobra.Command, common paragraphs) {
 // The help fits a terminal of 80 columns.
 func TestHelpIsNarrow(t *testing.T) {
 	eachCommand(testRoot(), func(c *cobra.Command) {
-		for line := range strings.Lines(cli.HelpText(c)) {
+		for line := range strings.Lines(cli.HelpText(c, true)) {
 			// one word
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 &&
 				!strings.Contains(line, "--public-key 3b6a") {

@@ -79,7 +79,7 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
   accountctl calibrate --file workload.json --solve standard-deviation --target-epsilon 3 --target-delta 1e-5`,
 		Version: version.String(),
 	},
-		slices.Concat(
+		cli.Often(slices.Concat(
 			cli.Under("What mechanisms cost:", costs.Commands()),
 			cli.Under("Ledgers:", slices.Concat(datasets.Commands(), ledgers.Commands())),
 			cli.Under("Budgets:", budgets.Commands()),
@@ -87,7 +87,8 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 			cli.Under("This program:", []cli.Command{
 				{Name: "version", Make: versionCommand},
 				{Name: "completion", Make: completion},
-			}))...)
+			})), "compute", "calibrate", "ledger", "report", "query", "overview", "spending", "statement", "raise",
+			"approvals", "backup", "doctor")...)
 	commands := root.Args
 	root.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 && mechanisms.Named(args[0]) {
@@ -106,7 +107,7 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(cli.WrongFlags)
 	// run sees a failure
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = p.Out.WriteString(cli.HelpText(c)) })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = p.Out.WriteString(cli.HelpText(c, false)) })
 	p.AddFlags(root, env)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return p.Choose(c) }
 	return root

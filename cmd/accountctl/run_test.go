@@ -39,7 +39,7 @@ func TestCommandsNames(t *testing.T) {
 			t.Errorf("%s: found %s among %d, %v; want it alone", c.CommandPath(), found.CommandPath(),
 				len(found.Parent().Commands()), err)
 		}
-		if want, got := cli.HelpText(c), cli.HelpText(found); got != want {
+		if want, got := cli.HelpText(c, true), cli.HelpText(found, true); got != want {
 			t.Errorf("%s: its help differs where only it is made:\n%s\nwant:\n%s", c.CommandPath(), got, want)
 		}
 	})

@@ -53,6 +53,7 @@ func newNarrowly(t *testing.T) *narrowly {
 	}
 	n := &narrowly{t: t, replace: strings.NewReplacer(s.Addr, "SERVER", socket, "SOCKET"),
 		env: map[string]string{"COLUMNS": "80", "ACCOUNTANT_SERVER": s.Addr, "SOCKET": "unix:" + socket,
+			"HOME": t.TempDir(),
 			"MANY": "a" + strings.Repeat(",a", ledger.MaxMembers)}}
 	const sgd = "dp-sgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60"
 	for _, line := range []string{
@@ -67,7 +68,7 @@ func newNarrowly(t *testing.T) *narrowly {
 		"ledger create team/plan --adjacency add-or-remove-one --plan " + sgd,
 		"ledger create team/small --adjacency add-or-remove-one --budget epsilon=0.1,delta=1e-6,guard=basic",
 		"ledger create shared --adjacency add-or-remove-one --budget epsilon=3,delta=1e-6,guard=rdp,order=16",
-		"reserve shared gaussian --noise-multiplier 50 --lifetime 1h",
+		"reservation create shared gaussian --noise-multiplier 50 --lifetime 1h",
 	} {
 		if _, message, status := n.run(line); status != 0 {
 			t.Fatalf("%s: %d, %s", line, status, message)
@@ -187,7 +188,7 @@ func TestOutputIsNarrow(t *testing.T) {
 	}
 	// What these write is for programs or for a file, does not end, or needs a restored ledger or a policy.
 	for _, path := range []string{"answer", "completion", "export", "import", "approvals approve", "approvals list",
-		"approvals withdraw", "access check", "ledger reconcile", "statement", "dataset statement", "watch"} {
+		"approvals withdraw", "access check", "ledger reconcile", "statement", "dataset statement", "ledger watch"} {
 		covered["accountctl "+path] = true
 	}
 	eachCommand(testRoot(), func(c *cobra.Command) {

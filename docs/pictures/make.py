@@ -48,7 +48,7 @@ def ledgers(server):
             ask("report", "clinic/visits", "gaussian", "--noise-multiplier", "12", "--count", "2", "--request-id", f"month-{week}")
         time.sleep(0.4)
     ask("report", "survey/2026", "laplace", "--scale", "30", "--sensitivity", "1", "--count", "20", "--request-id", "first")
-    ask("reserve", "census/tables", "laplace", "--scale", "20", "--sensitivity", "1", "--count", "12", "--lifetime", "24h", "--request-id", "next")
+    ask("reservation", "create", "census/tables", "laplace", "--scale", "20", "--sensitivity", "1", "--count", "12", "--lifetime", "24h", "--request-id", "next")
     ask("report", "census/tables", "laplace", "--scale", "20", "--sensitivity", "1", "--count", "500", "--request-id", "too-much")
 
 

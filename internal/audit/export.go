@@ -23,7 +23,7 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e
 // Unwrap returns what was wrong with the line.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Export goes through what accountctl entries --raw --output jsonl has written: a
+// Export goes through what accountctl ledger entries --raw --output jsonl has written: a
 // line with the genesis, then a line an entry, all of them from the first on. Each
 // entry must be shown as its stored bytes say. It calls done after each entry. If
 // there are refunds, in must be an io.Seeker, to be read a second time. Errors:
@@ -34,7 +34,7 @@ func Export(in io.Reader, kept []Witness, done func(entries uint64) error) (*Rep
 		return r, err
 	}
 	if r == nil {
-		return nil, &LineError{1, errors.New("nothing; allowed: the genesis first, as accountctl entries --raw " +
+		return nil, &LineError{1, errors.New("nothing; allowed: the genesis first, as accountctl ledger entries --raw " +
 			"--output jsonl writes it")}
 	}
 	if err := r.End(); err != nil {
@@ -89,7 +89,7 @@ func exported(r *Replay, line []byte, kept []Witness) (*Replay, error) {
 	if r == nil {
 		first := &pb.ListEntriesResponse{}
 		if err := wirejson.Unmarshal(line, first); err != nil {
-			return nil, fmt.Errorf("%w (the first line has the genesis, as accountctl entries --raw --output jsonl "+
+			return nil, fmt.Errorf("%w (the first line has the genesis, as accountctl ledger entries --raw --output jsonl "+
 				"writes it)", err)
 		}
 		if len(first.GetGenesis()) == 0 || len(first.GetEntries()) > 0 {

@@ -38,7 +38,7 @@ func admits(r Reservation, w Writer, holder string) error {
 	}
 	return refuse(ErrReservation, "reservation: %d is of %s, and you are %s; allowed: one of your own, "+
 		"or on the daemon's own socket to let it expire now, or to free it: "+
-		"accountctl expire, or accountctl release --nothing-released, each with %s",
+		"accountctl reservation expire, or accountctl reservation release --nothing-released, each with %s",
 		r.Position, r.Principal, w.Principal, OwnSocket)
 }
 

@@ -98,7 +98,7 @@ func Start(config Config) (*Server, error) {
 		Created: s.metrics.ledgers.Inc, Again: func(position uint64) {
 			config.Logger.Warn("an access policy that was replaced is put in force again: the file may be an old copy",
 				"file", config.AccessPolicy, "recorded_at", position,
-				"compare", "accountctl entries "+ledger.AccessLedger)
+				"compare", "accountctl ledger entries "+ledger.AccessLedger)
 		}}
 	rights := gate.Config{Path: config.AccessPolicy, Spec: s.spec, Logger: config.Logger, Record: kept.Record,
 		Interval: config.PolicyInterval, Own: config.Rules, Adopted: s.keep}

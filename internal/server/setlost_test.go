@@ -124,6 +124,6 @@ func TestJournalsAreNotAsked(t *testing.T) {
 			return err
 		},
 	} {
-		wantError(t, ask(), codes.InvalidArgument, name, "the daemon's own record", "accountctl entries shows")
+		wantError(t, ask(), codes.InvalidArgument, name, "the daemon's own record", "accountctl ledger entries shows")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -107,7 +108,7 @@ func (p programs) compare(t *testing.T, server string, said *pb.Statement, query
 		{"query", `(?m)^Spent so far: ε ≤ ` + regexp.QuoteMeta(num.FormatDecimalsUp(spent, 2)) + ` at δ = ` + delta + `\.`},
 		{"query", `(?m)^epsilon +≤ ` + up(query.GetEpsilon(), 6) + ` +at delta ` + delta + `$`},
 		{"curve", `(?m)^advantage +≤ ` + up(said.GetAdvantage(), 6) + ` +of an attacker`},
-		{"history", `(?m)^\d+ +\S+Z +` + up(spent, 4) + ` +` + up(query.GetEpsilon(), 4) + ` .*\nAt δ = ` + delta + `\.`},
+		{"ledger history", `(?m)^\d+ +\S+Z +` + up(spent, 4) + ` +` + up(query.GetEpsilon(), 4) + ` .*\nAt δ = ` + delta + `\.`},
 		{"overview", `(?m)^` + word + `  +\S.*\S  +` + up(spent, 4) + ` +` + up(query.GetEpsilon(), 4) + ` +` + delta + ` `},
 		{"spending", `(?m)^total +\d+ +\d+ +\d+ +` + up(spent, 4) + `( .*)?\n(.*\n)*At δ = ` + delta + `\.`},
 		{"statement", `\(` + regexp.QuoteMeta(num.FormatDecimalsUp(query.GetEpsilon(), 2)) + `, ` + delta +
@@ -119,7 +120,7 @@ func (p programs) compare(t *testing.T, server string, said *pb.Statement, query
 			if c.command == "overview" {
 				subject = []string{"--prefix", name}
 			}
-			printed[c.command] = run(append([]string{c.command}, subject...)...)
+			printed[c.command] = run(append(strings.Fields(c.command), subject...)...)
 		}
 		if !regexp.MustCompile(c.pattern).MatchString(printed[c.command]) {
 			t.Errorf("accountctl %s prints\n%s\nwant %s", c.command, printed[c.command], c.pattern)

@@ -95,7 +95,7 @@ var details = map[string]func(*accountantv1.Entry) string{
 // Proposed says what a proposal proposes: its kind, what it is about, and why.
 func Proposed(p *accountantv1.Propose) string {
 	if p == nil {
-		return "too long to list; accountctl entries shows it"
+		return "too long to list; accountctl ledger entries shows it"
 	}
 	r := p.ProtoReflect()
 	field := r.WhichOneof(r.Descriptor().Oneofs().ByName("action"))

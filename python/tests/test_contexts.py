@@ -36,7 +36,8 @@ def test_login_once_for_accountctl_and_python(home: Path, files: Path, secure: D
     monkeypatch.chdir(files)  # names of files are kept whole
     said = ctl("login", "prod", "--server", secure.address, "--tls-ca", "ca.crt", "--tls-cert", "ann.crt", "--tls-key",
                "ann.key")
-    assert said.stdout == f"prod is {secure.address}, to which you are cn:ann; it is used from now on\n", said.stderr
+    assert said.stdout.split() == ["context", "prod,", "which", "is", "used", "from", "now", "on", "server",
+                                   secure.address, "you", "are", "cn:ann"], said.stderr
     monkeypatch.chdir("/")
     assert home.stat().st_mode & 0o777 == 0o600
     assert ctl("login", "dev", "--server", shared.address).returncode == 0

@@ -43,7 +43,7 @@ func filled(t *testing.T) *daemon {
 	d.report(t, "team/mnist", 4000, "--label", "run=1")
 	d.report(t, "team/mnist", 9000, "--label", "run=2")
 	d.report(t, "team/free", 100)
-	d.ctl(t, append([]string{"reserve", "team/mnist", "--lifetime", "1h"},
+	d.ctl(t, append([]string{"reservation", "create", "team/mnist", "--lifetime", "1h"},
 		slices.Concat(noise, []string{"--count", "20000"})...)...)
 	return d
 }
@@ -345,11 +345,11 @@ func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 	d, p := filled(t), open(t)
 	all := map[float64]bool{}
 	for _, args := range [][]string{{"overview"}, {"ledger", "get", "team/mnist"}, {"ledger", "get", "team/plan"},
-		{"history", "team/mnist", "--points", "200"}, {"history", "team/plan", "--points", "200"},
+		{"ledger", "history", "team/mnist", "--points", "200"}, {"ledger", "history", "team/plan", "--points", "200"},
 		{"spending", "team/mnist", "--by", "principal"}, {"spending", "team/mnist", "--by", "label", "--label", "run"},
 		{"curve", "team/mnist", "--points", "160", "--max-gap", "0.01"},
 		{"curve", "team/plan", "--points", "160", "--max-gap", "0.01"},
-		{"entries", "team/mnist"}} {
+		{"ledger", "entries", "team/mnist"}} {
 		maps.Copy(all, d.numbers(t, append(args, "--output", "json")...))
 	}
 	for _, path := range []string{"/", ledgerPage("team/mnist"), ledgerPage("team/mnist") + "&by=label&label=run",

@@ -34,7 +34,7 @@ func TestDragToLookCloser(t *testing.T) {
 	for range 5 {
 		d.report(t, "team/job", 100)
 	}
-	d.numbers(t, "history", "team/job", "--output", "json") // waits until all entries are read
+	d.numbers(t, "ledger", "history", "team/job", "--output", "json") // waits until all entries are read
 	p.do(chromedp.Navigate(d.web + ledgerPage("team/job")))
 	p.waits("#live-state", "This page follows the ledger.")
 	before, after := p.spanned()
@@ -78,7 +78,7 @@ func TestLookCloserByForm(t *testing.T) {
 	d, p := start(t), open(t)
 	d.create(t, "team/job", "--budget", "epsilon=8,delta=1e-6")
 	d.report(t, "team/job", 100)
-	d.numbers(t, "history", "team/job", "--output", "json") // waits until all entries are read
+	d.numbers(t, "ledger", "history", "team/job", "--output", "json") // waits until all entries are read
 	tomorrow := time.Now().UTC().Add(24 * time.Hour).Format("2006-01-02T15:04")
 	p.do(emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(d.web+ledgerPage("team/job")),
 		chromedp.SetValue("#from", "2020-02-29", chromedp.ByQuery),
@@ -99,7 +99,7 @@ func TestLookCloserByForm(t *testing.T) {
 		p.meant("400")
 	}
 	// The same ends as accountctl takes them.
-	all := d.numbers(t, "history", "team/job", "--from", "2020-02-29", "--output", "json")
+	all := d.numbers(t, "ledger", "history", "team/job", "--from", "2020-02-29", "--output", "json")
 	if !all[1] {
 		t.Errorf("accountctl shows no entry 1: %v", all)
 	}

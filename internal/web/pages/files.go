@@ -329,7 +329,7 @@ func (s *site) entriesFile(r *http.Request) (file, error) {
 	last := got.GetLedger().GetPosition()
 	if last > fileEntries {
 		return file{}, status.Errorf(codes.InvalidArgument, "the ledger has %d entries; allowed: %d in a file of this "+
-			"page; accountctl entries writes them all", last, fileEntries)
+			"page; accountctl ledger entries writes them all", last, fileEntries)
 	}
 	ask := func(token string) (*pb.ListEntriesResponse, error) {
 		if last == 0 { // then nothing bounds the list

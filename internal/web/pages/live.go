@@ -22,7 +22,7 @@ const refusalsPause = 2 * time.Second
 
 // live sends the changing part of a ledger's page whenever the ledger has changed, as events of
 // the server (html.spec.whatwg.org, "Server-sent events"). The ledger is watched by the same call
-// that "accountctl watch" makes, so the same rights and limits hold.
+// that "accountctl ledger watch" makes, so the same rights and limits hold.
 func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	if err := checkAddress(r); err != nil {
 		s.fail(w, r, err)

@@ -69,7 +69,7 @@ func CheckAsked(field, name string) error {
 	switch {
 	case ledger.IsSystem(name):
 		return wire.Invalid(field, wire.Quote(name), "a ledger that charges of its own are made to; this one is the "+
-			"daemon's own record, and accountctl entries shows which ledgers it names")
+			"daemon's own record, and accountctl ledger entries shows which ledgers it names")
 	case ledger.IsDataset(name):
 		return wire.Invalid(field, wire.Quote(name), "a ledger; a dataset's answers are in its statement: accountctl "+
 			"dataset statement")

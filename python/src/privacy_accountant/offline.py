@@ -101,7 +101,7 @@ def explain(
     deadline: float | None = None,
 ) -> dict[str, Any]:
     """What each analysis and each classical theorem says, how loose it is, what it assumes, and its source:
-    the JSON of `accountctl explain`."""
+    the JSON of `accountctl compute --explain`."""
     request = questions.query(_workload(what, adjacency), delta, epsilon, None)
     return json.loads(_ask("e", request, deadline))  # type: ignore[no-any-return]
 

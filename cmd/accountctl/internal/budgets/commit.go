@@ -29,12 +29,12 @@ then the ledger that reserve has named beside the position, such as system:sets/
 ` + writes.RequestIDHelp + `
 
 ` + workloads.Help,
-		Example: `  accountctl commit team/mnist --reservation 12 --file done.json --label step=500
-  accountctl commit team/census --reservation 3 laplace --scale 10 --sensitivity 1
-  accountctl commit system:sets/3 --reservation 17 --file done.json`,
+		Example: `  accountctl reservation commit team/mnist --reservation 12 --file done.json --label step=500
+  accountctl reservation commit team/census --reservation 3 laplace --scale 10 --sensitivity 1
+  accountctl reservation commit system:sets/3 --reservation 17 --file done.json`,
 		ValidArgsFunction: workloads.CompleteCharge(p),
 	}
-	flags := workloads.AddChargeFlags(c, "accountctl commit NAME %s --reservation 3")
+	flags := workloads.AddChargeFlags(c, "accountctl reservation commit NAME %s --reservation 3")
 	reservation := reservationFlag(c)
 	c.Args = workloads.ChargeArgs
 	w := writes.AddFlags(p, c)

@@ -21,7 +21,7 @@ that back later, once somebody knows.
 ` + writes.OwnSocketHelp + `
 
 ` + writes.RequestIDHelp,
-		Example:           `  accountctl expire team/mnist --reservation 12 --server unix:data/accountant.sock`,
+		Example:           `  accountctl reservation expire team/mnist --reservation 12 --server unix:data/accountant.sock`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
 	}

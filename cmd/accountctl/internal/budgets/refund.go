@@ -11,7 +11,8 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-func refund(p *cli.Program) *cobra.Command {
+// Refund is ledger refund.
+func Refund(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "refund NAME --position POSITION --reason REASON --nothing-released",
 		Short: "Give back what an entry charged",
@@ -23,7 +24,7 @@ guarantee is descriptive.
 ` + writes.OwnSocketHelp + `
 
 ` + writes.RequestIDHelp,
-		Example:           `  accountctl refund team/mnist --position 7 --reason "crashed before the first output" --nothing-released --server unix:data/accountant.sock`,
+		Example:           `  accountctl ledger refund team/mnist --position 7 --reason "crashed before the first output" --nothing-released --server unix:data/accountant.sock`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
 	}

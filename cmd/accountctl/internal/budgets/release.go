@@ -24,12 +24,12 @@ as system:sets/3.
 With --nothing-released it may be anybody's, such as that of a job that died. You
 assert that nothing computed for what is left of it was, or will be, released. Every
 later answer and statement lists that as an assumption, and its guarantee is
-descriptive. If you cannot assert it, charge the rest: accountctl expire.
+descriptive. If you cannot assert it, charge the rest: accountctl reservation expire.
 ` + writes.OwnSocketHelp + `
 
 ` + writes.RequestIDHelp,
-		Example: `  accountctl release team/mnist --reservation 12 --reason "stopped early"
-  accountctl release team/mnist --reservation 12 --nothing-released --reason "its machine died before the first step" --server unix:data/accountant.sock`,
+		Example: `  accountctl reservation release team/mnist --reservation 12 --reason "stopped early"
+  accountctl reservation release team/mnist --reservation 12 --nothing-released --reason "its machine died before the first step" --server unix:data/accountant.sock`,
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	reservation := reservationFlag(c)

@@ -20,7 +20,7 @@ import (
 
 func reserve(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "reserve (NAME[,NAME …] | --prefix TEXT) (--file FILE | MECHANISM flags …) --lifetime DURATION",
+		Use:   "create (NAME[,NAME …] | --prefix TEXT) (--file FILE | MECHANISM flags …) --lifetime DURATION",
 		Short: "Set a part of ledgers' budgets aside",
 		Long: `Set events aside on a ledger with a plan or budgets, together or not at all. From
 then on nobody else can use them. What is committed is charged; what is released is
@@ -39,14 +39,14 @@ ledger is then one of the daemon's own, such as system:sets/3.
 ` + writes.RequestIDHelp + `
 
 ` + workloads.Help,
-		Example: `  accountctl reserve team/mnist --file workload.json --lifetime 24h --label run=7
-  accountctl reserve team/census laplace --scale 10 --sensitivity 1 --count 20 --lifetime 1h --output json
-  accountctl reserve --prefix days/ --from 2026-11-01 --to 2026-11-07 --file week.json --contribution over-all --lifetime 24h`,
+		Example: `  accountctl reservation create team/mnist --file workload.json --lifetime 24h --label run=7
+  accountctl reservation create team/census laplace --scale 10 --sensitivity 1 --count 20 --lifetime 1h --output json
+  accountctl reservation create --prefix days/ --from 2026-11-01 --to 2026-11-07 --file week.json --contribution over-all --lifetime 24h`,
 		ValidArgsFunction: workloads.CompleteCharge(p),
 	}
 	ledgers, by := several.AddFlags(c), several.AddContribution(c)
 	c.Args = ledgers.Arguments(true)
-	flags := workloads.AddChargeFlags(c, "accountctl reserve NAME %s --lifetime 24h")
+	flags := workloads.AddChargeFlags(c, "accountctl reservation create NAME %s --lifetime 24h")
 	var lifetime lifetime
 	c.Flags().Var(&lifetime, "lifetime", "how long, in whole seconds: "+allowedLifetimes)
 	w := writes.AddFlags(p, c)

@@ -1,8 +1,8 @@
 // Package checks holds the commands that check ledgers, the daemon and its files, and
 // copy them: verify decides every entry again (verify.go, verify_log.go), head gets the
-// daemon's signature under a ledger, backup copies the store, status says when the store was
-// last verified and copied, and doctor looks at the daemon, the way to it (doctor.go) and its
-// data directory (doctor_files.go); access says who may do what; login gives the way to a
+// daemon's signature under a ledger, backup copies the store, and doctor looks at the
+// daemon, the way to it (doctor.go), what it knows of its store (status.go) and its data
+// directory (doctor_files.go); access says who may do what; login gives the way to a
 // daemon a name.
 package checks
 
@@ -14,7 +14,6 @@ func Commands() []cli.Command {
 		{Name: "verify", Make: verify},
 		{Name: "head", Make: head},
 		{Name: "backup", Make: backup},
-		{Name: "status", Make: storeStatus},
 		{Name: "doctor", Make: doctor},
 		{Name: "access", Make: accessGroup},
 		{Name: "login", Make: login},

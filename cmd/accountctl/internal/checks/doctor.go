@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
@@ -22,21 +20,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/version"
 )
-
-// What doctor finds.
-const (
-	foundOK   = "ok"
-	foundWarn = "warn"
-	foundFail = "fail"
-)
-
-// finding is one line of the doctor's.
-type finding struct {
-	Check  string `json:"check"`
-	Result string `json:"result"` // ok, warn or fail
-	Detail string `json:"detail"`
-	Advice string `json:"advice,omitempty"` // what to do, unless it is ok
-}
 
 // notAnswering is the error of a daemon or a database that does not answer, whose text a finding has.
 type notAnswering struct {
@@ -162,30 +145,6 @@ func examine(p *cli.Program, c *cobra.Command, data string) (found []finding, er
 		return found, notAnswering{"the daemon", unreachable}
 	}
 	return found, failing(found)
-}
-
-// statusFindings are what a daemon has answered, or why it has not, about the state of its store.
-func statusFindings(s *accountantv1.GetStoreStatusResponse, err error) (found []finding) {
-	switch status.Code(err) {
-	case codes.OK:
-	case codes.PermissionDenied, codes.Unauthenticated:
-		return []finding{{"store", foundWarn, "the daemon tells only auditors of everything about its store",
-			"ask as one of them"}}
-	default:
-		return []finding{{"store", foundFail, status.Convert(err).Message(), "look at the daemon's log"}}
-	}
-	damage := s.GetLastVerification().GetDamage()
-	for _, warning := range s.GetWarnings() { // sentences that say what to do, too
-		result := foundWarn
-		if damage != "" && strings.Contains(warning, damage) {
-			result = foundFail
-		}
-		found = append(found, finding{"store", result, warning, ""})
-	}
-	if len(found) == 0 {
-		found = []finding{{"store", foundOK, "nothing is damaged or lost, and a backup is recent", ""}}
-	}
-	return found
 }
 
 // failing returns an error if one of the findings failed.

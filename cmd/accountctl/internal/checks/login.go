@@ -75,9 +75,11 @@ reach a daemon, no part of the current context is used.`,
 		if err := keep(p, all); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.Out, "%s is %s, to which you are %s; it is used from now on\n", name, way.Server,
-			answer.GetPrincipal())
-		return err
+		t := p.Table()
+		t.Row("context", name+", which is used from now on")
+		t.Row("server", way.Server)
+		t.Row("you are", answer.GetPrincipal())
+		return t.Flush()
 	}
 	return c
 }

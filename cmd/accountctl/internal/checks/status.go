@@ -1,64 +1,46 @@
 package checks
 
 import (
-	"context"
-	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
-	"github.com/dpaccountant/accountant/client"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
-func storeStatus(p *cli.Program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "status",
-		Short: "Show when the store was last verified and backed up",
-		Long: `Show where the daemon keeps its ledgers, what protects an acknowledged charge there,
-when everything was last verified, and how old the newest backup is. What somebody
-should look at is a warning on standard error: damage, and a verification or a backup
-that is missing or at least seven days old.
-
-The daemon knows only of backups that "accountctl backup" has made. With an access
-policy only auditors of everything may ask.`,
-		Example: `  accountctl status
-  accountctl status --output json`,
-		Args: cli.Arguments(),
+// statusFindings are what the daemon knows of its store: what somebody should look at, and then where the ledgers are,
+// what protects them, and when everything was last verified and copied.
+func statusFindings(s *accountantv1.GetStoreStatusResponse, err error) (found []finding) {
+	switch status.Code(err) {
+	case codes.OK:
+	case codes.PermissionDenied, codes.Unauthenticated:
+		return []finding{{"store", foundWarn, "the daemon tells only auditors of everything about its store",
+			"ask as one of them"}}
+	default:
+		return []finding{{"store", foundFail, status.Convert(err).Message(), "look at the daemon's log"}}
 	}
-	output := cli.OutputFlag(c, cli.FormatJSON)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		ask := func(ctx context.Context, daemon *client.Client) (*accountantv1.GetStoreStatusResponse, error) {
-			return daemon.StoreStatus(ctx)
+	damage := s.GetLastVerification().GetDamage()
+	for _, warning := range s.GetWarnings() { // sentences that say what to do, too
+		result := foundWarn
+		if damage != "" && strings.Contains(warning, damage) {
+			result = foundFail
 		}
-		s, err := cli.Ask(p, c, ask)
-		if err != nil {
-			return err
-		}
-		if output.Value == cli.FormatJSON {
-			return p.WriteJSON(s)
-		}
-		t := p.Table()
-		t.Row("daemon", fmt.Sprintf("%s, started %s", s.GetVersion(), spelling.Time(s.GetStartTime())))
-		t.Row("store", fmt.Sprintf("%s, a %s", s.GetStoreId(), s.GetKind()))
-		for _, promise := range s.GetPromises() {
-			t.Row("promise", promise)
-		}
-		t.Row("last verification", verificationText(s))
-		t.Row("newest backup", backupText(s))
-		if b := s.GetNewestBackup(); b != nil {
-			t.Row("backup's SHA-256", hex.EncodeToString(b.GetSha256()))
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-		p.Warn(s.GetWarnings())
-		return nil
+		found = append(found, finding{"store", result, warning, ""})
 	}
-	return c
+	if len(found) == 0 {
+		found = []finding{{"store", foundOK, "nothing is damaged or lost, and a backup is recent", ""}}
+	}
+	found = append(found, finding{"store", foundOK, fmt.Sprintf("%s, a %s; the daemon was started %s", s.GetStoreId(),
+		s.GetKind(), spelling.Time(s.GetStartTime())), ""})
+	for _, promise := range s.GetPromises() {
+		found = append(found, finding{"promise", foundOK, promise, ""})
+	}
+	return append(found, finding{"last verification", foundOK, verificationText(s), ""},
+		finding{"newest backup", foundOK, backupText(s), ""})
 }
 
 func verificationText(s *accountantv1.GetStoreStatusResponse) string {
@@ -80,5 +62,5 @@ func backupText(s *accountantv1.GetStoreStatusResponse) string {
 	}
 	age := s.GetTime().AsTime().Sub(b.GetTime().AsTime()).Truncate(time.Second)
 	return fmt.Sprintf("%s (%s old), %s, sent to %s", spelling.Time(b.GetTime()), age, byteText(b.GetSize()),
-		b.GetPrincipal())
+		b.GetPrincipal()) + fmt.Sprintf("; its SHA-256 is %x", b.GetSha256())
 }

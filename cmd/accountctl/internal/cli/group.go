@@ -22,6 +22,18 @@ type Command struct {
 	Name  string // the first word of its Use
 	Make  func(*Program) *cobra.Command
 	title string // in the help of the one above it
+	often bool
+}
+
+// often marks, by an annotation, a command that is among the few on the first screen of the help.
+const often = "often"
+
+// Often puts those of the commands that have one of the names on the first screen of the help of the one above them.
+func Often(commands []Command, names ...string) []Command {
+	for i := range commands {
+		commands[i].often = slices.Contains(names, commands[i].Name)
+	}
+	return commands
 }
 
 // Under puts commands under a title in the help of the one above them.
@@ -49,6 +61,12 @@ func Group(p *Program, c *cobra.Command, children ...Command) *cobra.Command {
 	for _, child := range made {
 		command := child.Make(p)
 		command.GroupID = child.title
+		if child.often {
+			if command.Annotations == nil {
+				command.Annotations = map[string]string{}
+			}
+			command.Annotations[often] = ""
+		}
 		c.AddCommand(command)
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -58,6 +76,13 @@ func Group(p *Program, c *cobra.Command, children ...Command) *cobra.Command {
 		names := make([]string, len(children))
 		for i, child := range children {
 			names[i] = child.Name
+		}
+		for _, child := range c.Commands() { // such as history, which is ledger history
+			for _, below := range child.Commands() {
+				if below.Name() == args[0] {
+					return Usage(c, "unknown command %q; did you mean %s?", args[0], below.CommandPath())
+				}
+			}
 		}
 		return Usage(c, "unknown command %q; %sallowed: %s", args[0], Meant(args[0], names), strings.Join(names, ", "))
 	}

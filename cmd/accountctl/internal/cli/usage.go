@@ -16,14 +16,15 @@ const columns = 80
 // command lists it: the annotation's value says which.
 const Unlisted = "unlisted"
 
-// HelpText is the whole help of a command, in lines of at most 80 columns.
-func HelpText(c *cobra.Command) string {
-	return Wrap(cmp.Or(c.Long, c.Short)) + "\n\n" + UsageText(c)
+// HelpText is the help of a command, in lines of at most 80 columns. Of the commands below it those are listed that are
+// used often, if some are; with all every one.
+func HelpText(c *cobra.Command, all bool) string {
+	return Wrap(cmp.Or(c.Long, c.Short)) + "\n\n" + usageText(c, all)
 }
 
-// UsageText is what the help of a command shows below its description: how it is called, its
+// usageText is what the help of a command shows below its description: how it is called, its
 // examples, the commands below it, and its flags.
-func UsageText(c *cobra.Command) string {
+func usageText(c *cobra.Command, all bool) string {
 	var b strings.Builder
 	section := func(title, text string) {
 		if text = strings.TrimRight(text, "\n"); text != "" {
@@ -37,18 +38,25 @@ func UsageText(c *cobra.Command) string {
 		section("Usage:", WrapUse(c.UseLine()))
 	}
 	section("Examples:", WrapCommands(c.Example))
-	groups := c.Groups()
-	if len(groups) == 0 {
-		groups = []*cobra.Group{{Title: "Commands:"}}
-	}
-	for _, g := range groups {
-		var rows string
+	rows := func(listed func(*cobra.Command) bool) (text string) {
 		for _, child := range c.Commands() {
-			if child.GroupID == g.ID && child.IsAvailableCommand() {
-				rows += fmt.Sprintf("  %-*s %s\n", child.NamePadding(), child.Name(), child.Short)
+			if child.IsAvailableCommand() && listed(child) {
+				text += fmt.Sprintf("  %-*s %s\n", child.NamePadding(), child.Name(), child.Short)
 			}
 		}
-		section(g.Title, rows)
+		return text
+	}
+	few := rows(func(child *cobra.Command) bool { _, is := child.Annotations[often]; return is })
+	switch {
+	case few != "" && !all:
+		section("Commands that are used often:", few)
+		section("All others:", "  "+c.CommandPath()+" help --all")
+	case len(c.Groups()) == 0:
+		section("Commands:", rows(func(*cobra.Command) bool { return true }))
+	default:
+		for _, g := range c.Groups() {
+			section(g.Title, rows(func(child *cobra.Command) bool { return child.GroupID == g.ID }))
+		}
 	}
 	section("Flags:", FlagText(c.LocalFlags()))
 	section("Flags of every command:", FlagText(c.InheritedFlags()))

@@ -28,7 +28,8 @@ stand before it.
 Without --adjacency the answer for mechanisms on the line is for neighbouring datasets
 that differ by one record more or less (add-or-remove-one), and says so.
 
-With --explain it puts every bound beside the best one, as "accountctl explain" does.
+With --explain every bound stands beside the best one: how loose it is, by which theorem
+from which source, what it assumes, and why the others do not apply.
 With --analysis it is the bound of that analysis or classical theorem alone, which
 fails with the reason where it does not hold; --analysis list shows all with what each
 says and assumes.

@@ -19,7 +19,6 @@ import "github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 func Commands() []cli.Command {
 	return []cli.Command{
 		{Name: "compute", Make: compute},
-		{Name: "explain", Make: explain},
 		{Name: "curve", Make: curve},
 		{Name: "plot", Make: plot},
 		{Name: "canaries", Make: canaries},

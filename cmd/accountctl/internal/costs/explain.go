@@ -7,9 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -18,36 +16,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/theorem"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
-
-func explain(p *cli.Program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "explain (MECHANISM flags … | FILE) (--delta D | --epsilon E)",
-		Short: "Compare every bound on what mechanisms cost",
-		Long: `Show for mechanisms that the line or a file describes what each analysis and each
-classical theorem says of them, how loose that is against the best, by which theorem
-from which source, and what it assumes; and why the others do not apply. No daemon is
-asked.
-
-` + mechanisms.Help + `
-
-` + workloads.Help,
-		Example: `  accountctl explain dp-sgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60 --delta 1e-6
-  accountctl explain workload.json --delta 1e-5
-  accountctl explain workload.json --epsilon 1 --output json
-  accountctl explain - --delta 1e-6 < workload.json`,
-	}
-	q := answers.QuestionFlags(c)
-	source := workloads.AddSource(p, c, "a mechanism or FILE", "accountctl explain --delta 1e-6 %s")
-	output := cli.OutputFlag(c, cli.FormatJSON)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		w, request, err := asked(c, q, func() (*workloads.Described, error) { return source.ReadOrOpen(args) })
-		if err != nil {
-			return err
-		}
-		return explainWorkload(p, c, w, request, output.Value)
-	}
-	return c
-}
 
 // explainWorkload asks for every bound, and writes them.
 func explainWorkload(p *cli.Program, c *cobra.Command, w *workloads.Described,

@@ -35,7 +35,8 @@ func plot(p *cli.Program) *cobra.Command {
                     of the budget of which most is used or of its plan, below
                     the limit; without either, as ε at --delta of each one's
                     own charges. --from and --to draw a part of the time, with
-                    as many points as of the whole, as "accountctl history" does
+                    as many points as of the whole, as "accountctl ledger
+                    history" does
 
 Points are proven bounds, as "accountctl curve" lists them; the lines between them
 lead the eye. An SVG is light or dark as its reader prefers. PNG and PDF are drawn

@@ -15,7 +15,7 @@ func get(p *cli.Program) *cobra.Command {
 		Use:   "get ID",
 		Short: "Show a dataset and what is left of its budget",
 		Long: `Show a dataset: who answers for it, its versions, its budget and what is left of that.
-Its entries and its head can be asked for by the name of its record: accountctl entries
+Its entries and its head can be asked for by the name of its record: accountctl ledger entries
 dataset:ID.`,
 		Example: `  accountctl dataset get survey
   accountctl dataset get survey --output json`,

@@ -31,11 +31,11 @@ terminals or the direction of text are written as \u009b; json has them exactly.
 
 With --raw the stored bytes come too (base64), and in json and jsonl the genesis
 record (in jsonl as the first line): all that "accountctl verify --entries" needs.`,
-		Example: `  accountctl entries team/mnist
-  accountctl entries team/mnist --position 1000.. --limit 10
-  accountctl entries team/mnist --label run=7 --since 2026-01-31 --until 2026-02-28T12:00:00Z
-  accountctl entries team/mnist --output csv > entries.csv
-  accountctl entries team/mnist --raw --output jsonl > entries.jsonl`,
+		Example: `  accountctl ledger entries team/mnist
+  accountctl ledger entries team/mnist --position 1000.. --limit 10
+  accountctl ledger entries team/mnist --label run=7 --since 2026-01-31 --until 2026-02-28T12:00:00Z
+  accountctl ledger entries team/mnist --output csv > entries.csv
+  accountctl ledger entries team/mnist --raw --output jsonl > entries.jsonl`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
 	}

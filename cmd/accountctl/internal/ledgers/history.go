@@ -27,12 +27,12 @@ some 20 positions (--points), at the positions --at, or at the times --time; --f
 --to confine the former to a part of the history, and show more of that. Each line
 says what "accountctl query" would have said when the ledger had no later entries.
 Every number is rounded up. Times are those of the daemon's clock.`,
-		Example: `  accountctl history team/mnist
-  accountctl history team/mnist --points 400 --output csv > history.csv
-  accountctl history team/mnist --from 2026-11-01 --to 2026-11-02T12:00:00Z
-  accountctl history team/mnist --from 5000 --to 6000
-  accountctl history team/mnist --at 100 --at 200
-  accountctl history team/mnist --time 2026-11-01T00:00:00Z`,
+		Example: `  accountctl ledger history team/mnist
+  accountctl ledger history team/mnist --points 400 --output csv > history.csv
+  accountctl ledger history team/mnist --from 2026-11-01 --to 2026-11-02T12:00:00Z
+  accountctl ledger history team/mnist --from 5000 --to 6000
+  accountctl ledger history team/mnist --at 100 --at 200
+  accountctl ledger history team/mnist --time 2026-11-01T00:00:00Z`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/budgets"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
@@ -14,7 +15,7 @@ import (
 func ledger(p *cli.Program) *cobra.Command {
 	return cli.Group(p, &cobra.Command{
 		Use:   "ledger",
-		Short: "Create, show, list, reconcile and close ledgers",
+		Short: "Create, show, follow, correct and close ledgers",
 		Long: `A ledger keeps what differentially private mechanisms were run on one dataset.
 It is never deleted and its name is never used again; closing it is final.`,
 		Example: `  accountctl ledger create team/mnist --adjacency add-or-remove-one
@@ -24,7 +25,12 @@ It is never deleted and its name is never used again; closing it is final.`,
 		cli.Command{Name: "create", Make: ledgerCreate},
 		cli.Command{Name: "get", Make: ledgerGet},
 		cli.Command{Name: "list", Make: ledgerList},
+		cli.Command{Name: "entries", Make: entries},
+		cli.Command{Name: "history", Make: history},
+		cli.Command{Name: "forecast", Make: forecast},
+		cli.Command{Name: "watch", Make: watch},
 		cli.Command{Name: "refusals", Make: ledgerRefusals},
+		cli.Command{Name: "refund", Make: budgets.Refund},
 		cli.Command{Name: "reconcile", Make: ledgerReconcile},
 		cli.Command{Name: "acknowledge", Make: ledgerAcknowledge},
 		cli.Command{Name: "close", Make: ledgerClose},

@@ -12,12 +12,8 @@ func Commands() []cli.Command {
 		{Name: "ledger", Make: ledger},
 		{Name: "report", Make: report},
 		{Name: "query", Make: query},
-		{Name: "entries", Make: entries},
-		{Name: "watch", Make: watch},
 		{Name: "statement", Make: statementOf},
 		{Name: "overview", Make: overview},
-		{Name: "history", Make: history},
 		{Name: "spending", Make: spending},
-		{Name: "forecast", Make: forecast},
 	}
 }

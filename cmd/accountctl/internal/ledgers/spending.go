@@ -135,8 +135,8 @@ func forecast(p *cli.Program) *cobra.Command {
 		Long: `Guess when a ledger's budget is used up, from how fast it was spent in the last week,
 or since the ledger was created if that is later. It is a guess and no guarantee: jobs
 come in bursts. The budget is enforced whatever is guessed here.`,
-		Example: `  accountctl forecast team/mnist
-  accountctl forecast team/mnist --output json`,
+		Example: `  accountctl ledger forecast team/mnist
+  accountctl ledger forecast team/mnist --output json`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
 	}

@@ -16,8 +16,8 @@ func watch(p *cli.Program) *cobra.Command {
 		Long: `Show a ledger's balance now and after each change, a line each, until the ledger is
 closed. Of changes that follow each other quickly only the last is shown. With
 --output jsonl each line is the ledger, as "ledger get" shows it.`,
-		Example: `  accountctl watch team/mnist
-  accountctl watch team/mnist --output jsonl`,
+		Example: `  accountctl ledger watch team/mnist
+  accountctl ledger watch team/mnist --output jsonl`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
 	}
