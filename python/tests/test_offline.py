@@ -109,7 +109,8 @@ def test_explain_is_the_commands(tmp_path: Path) -> None:
     w = workload((STEP, 1000), adjacency="add-or-remove-one")
     (tmp_path / "w.json").write_text(json_format.MessageToJson(w))
     told = subprocess.run(
-        [_process.find("accountctl"), "explain", str(tmp_path / "w.json"), "--delta", "1e-6", "--output", "json"],
+        [_process.find("accountctl"), "compute", "--explain", "--file", str(tmp_path / "w.json"), "--delta", "1e-6",
+         "--output", "json"],
         capture_output=True, check=True)
     assert pa.explain(w, delta=1e-6) == json.loads(told.stdout)
 
