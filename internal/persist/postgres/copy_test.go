@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -101,6 +103,12 @@ func TestFinal(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "final")
 	write(t, file, s.Final)
 	write(t, file+".again", s.Final)
+	if err := other.with(t.Context(), func(ctx context.Context, c *pgx.Conn) error {
+		_, _, err := other.merge(ctx, c, 0)
+		return err
+	}); codeOf(err) != noTable {
+		t.Errorf("a daemon that does not know it merges rows: %v", err)
+	}
 	for _, s := range []*Store{s, other} {
 		for range 2 {
 			_, appended := s.Append([]ledger.Proposal{next})

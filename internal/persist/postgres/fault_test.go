@@ -163,7 +163,9 @@ func TestFaultAtEveryWrite(t *testing.T) {
 	h := harness(Config{})
 	h.FindsOut = true
 	h.Look = func(t *testing.T, s ledger.Store) ledger.Store {
-		look := mustOpen(t, patient(of(s).url))
+		c := patient(of(s).url)
+		c.cold = eager
+		look := mustOpen(t, c)
 		t.Cleanup(func() { mustClose(t, look) })
 		return look
 	}

@@ -135,7 +135,8 @@ func TestSweepFindsDamage(t *testing.T) {
 	}
 }
 
-// A sweep of ledgers that two daemons charge and merge meanwhile finds nothing, in many short logs and in a long one.
+// A sweep of ledgers that two daemons charge and merge meanwhile finds nothing, in many short logs and in a long
+// one; and who reads page after page gets every entry.
 func TestSweepWhileServing(t *testing.T) {
 	t.Parallel()
 	c := Config{URL: database(t), cold: eager}
@@ -167,6 +168,16 @@ func TestSweepWhileServing(t *testing.T) {
 		if damage, _ := swept(t, s); len(damage) > 0 {
 			t.Error(damage)
 			break
+		}
+		for next := uint64(1); ; { // a reader of pages
+			page, err := s.Records("l0", next, 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			next += uint64(len(page))
 		}
 	}
 	close(done)
