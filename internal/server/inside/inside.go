@@ -45,6 +45,12 @@ type Session struct {
 	Principal string // "" without a login
 	Groups    []string
 	Until     time.Time // then it proves nothing any more
+	// LoggedIn is when the issuer has last found out who they are, by its own word; zero if it does not say.
+	LoggedIn time.Time
+	// Token goes into the forms of the session's pages: whoever sends one has seen such a page. It is in no cookie.
+	Token string `json:"-"`
+	// Fresh is set while the login is so new that the same person is likely to sit there still.
+	Fresh bool `json:"-"`
 }
 
 // Answered is told when a part of what was asked has been answered, and then calls what was left with it.

@@ -38,6 +38,7 @@ type site struct {
 	issuer  *bearertest.Issuer
 	owner   api.Client
 	browser context.Context
+	trust   *x509.CertPool
 }
 
 // startSite starts a daemon with the ledgers team/a and secret/b. Ann may view team/a, and Ben may audit it, too.
@@ -45,8 +46,9 @@ func startSite(t *testing.T) *site {
 	t.Helper()
 	s, dir := &site{issuer: bearertest.New(t)}, t.TempDir()
 	var files endpoint.TLSFiles
-	files.Cert, files.Key = servertest.NewAuthority(t).Issue("server",
-		func(c *x509.Certificate) { c.DNSNames = []string{host} })
+	authority := servertest.NewAuthority(t)
+	files.Cert, files.Key = authority.Issue("server", func(c *x509.Certificate) { c.DNSNames = []string{host} })
+	s.trust = authority.Client("").RootCAs
 	public, _ := url.Parse(at)
 	from := bearer.Issuer{URL: s.issuer.URL, CA: s.issuer.CA, Audiences: []string{bearertest.Audience},
 		Patience: bearertest.Patience}
@@ -57,7 +59,9 @@ func startSite(t *testing.T) *site {
 	policy := filepath.Join(dir, "policy.yaml")
 	text := fmt.Sprintf("version: 1\ncontact: privacy@example.org\ngrants:\n"+
 		"  - {roles: [viewer], to: ['oidc:%[1]s#ann', 'oidc:%[1]s#ben'], on: ['prefix:team/']}\n"+
-		"  - {roles: [auditor], to: ['oidc:%[1]s#ben'], on: ['prefix:team/']}\n", s.issuer.URL)
+		"  - {roles: [auditor], to: ['oidc:%[1]s#ben'], on: ['prefix:team/']}\n"+
+		"  - {roles: [officer], to: ['oidc:%[1]s#cleo', 'oidc:%[1]s#dora'], on: ['prefix:team/']}\n"+
+		"two_people: {within: 72h}\n", s.issuer.URL)
 	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

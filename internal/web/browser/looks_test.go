@@ -47,21 +47,27 @@ func TestAccessible(t *testing.T) {
 		for _, dark := range []bool{false, true} {
 			width := map[bool]int64{false: 1280, true: 380}[dark]
 			p.do(theme(dark), emulation.SetDeviceMetricsOverride(width, 900, 1, false))
-			var found string
-			// It is evaluated by the debugger, which the content policy does not bind.
-			p.do(chromedp.Evaluate(string(axe)+";0", nil), chromedp.Evaluate(`axe.run().then((r) => JSON.stringify(
-				r.violations.map((v) => [v.impact, v.id, v.help, v.nodes.map((n) => n.html + " " + n.failureSummary)])))`,
-				&found, awaited))
-			var violations []json.RawMessage
-			if err := json.Unmarshal([]byte(found), &violations); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range violations {
-				t.Errorf("%s, dark %v: %s", at.path, dark, v)
-			}
+			p.accessible(axe, fmt.Sprintf("%s, dark %v", at.path, dark))
 		}
 	}
 	p.meant("404")
+}
+
+// accessible fails the test if axe-core finds something on the page that is there.
+func (p *tab) accessible(axe []byte, where string) {
+	p.t.Helper()
+	var found string
+	// It is evaluated by the debugger, which the content policy does not bind.
+	p.do(chromedp.Evaluate(string(axe)+";0", nil), chromedp.Evaluate(`axe.run().then((r) => JSON.stringify(
+		r.violations.map((v) => [v.impact, v.id, v.help, v.nodes.map((n) => n.html + " " + n.failureSummary)])))`,
+		&found, awaited))
+	var violations []json.RawMessage
+	if err := json.Unmarshal([]byte(found), &violations); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, v := range violations {
+		p.t.Errorf("%s: %s", where, v)
+	}
 }
 
 // awaited waits for a promise.

@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -18,8 +19,11 @@ const maxCookie = 3800
 // minKey is the least length of a key, in bytes.
 const minKey = 32
 
-// seal encrypts and authenticates cookies.
-type seal struct{ cipher.AEAD }
+// seal encrypts and authenticates cookies, and makes the tokens of forms with a key of their own.
+type seal struct {
+	cipher.AEAD
+	forms []byte
+}
 
 func newSeal(key []byte) (seal, error) {
 	if len(key) < minKey {
@@ -33,8 +37,19 @@ func newSeal(key []byte) (seal, error) {
 	if err != nil {
 		return seal{}, err
 	}
+	forms, err := hkdf.Key(sha256.New, key, nil, "accountant: forms", 32)
+	if err != nil {
+		return seal{}, err
+	}
 	gcm, err := cipher.NewGCMWithRandomNonce(block)
-	return seal{gcm}, err
+	return seal{gcm, forms}, err
+}
+
+// token is that of a session's forms.
+func (l *Login) token(session string) string {
+	h := hmac.New(sha256.New, l.seal.forms)
+	h.Write(l.bound("form " + session))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
 // name returns a cookie's name. With the prefix browsers take it only over TLS, from the daemon's own host,

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -38,8 +39,12 @@ const (
 const (
 	// sessionTime is how long a session lasts. Then the issuer is asked again, which notices who was locked out.
 	sessionTime = time.Hour
+	// freshTime is how old a login may be for what cannot be undone: time to read what it is about.
+	freshTime = 10 * time.Minute
 	// loginTime is how long somebody may take to log in.
 	loginTime = 10 * time.Minute
+	// apart is how far the issuer's clock may be ahead.
+	apart = 30 * time.Second
 	// maxAsking bounds the questions to the issuer that are under way: whoever reaches the daemon can begin a
 	// login.
 	maxAsking = 16
@@ -133,7 +138,11 @@ func (l *Login) Handle(w http.ResponseWriter, r *http.Request) bool {
 type underway struct {
 	State, Nonce, Verifier, To string
 	Until                      time.Time
+	Again                      bool // the issuer must ask who it is, also somebody whom it knows
 }
+
+// Again is the address of a login at which the issuer asks anew, and which then leads to a page of the daemon.
+func Again(to string) string { return Path + "?" + url.Values{"again": {"1"}, "to": {to}}.Encode() }
 
 // begin sends a browser to the issuer.
 func (l *Login) begin(w http.ResponseWriter, r *http.Request) {
@@ -143,14 +152,18 @@ func (l *Login) begin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	u := underway{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(),
-		To: here(r.URL.Query().Get("to")), Until: l.Now().Add(loginTime)}
+		To: here(r.URL.Query().Get("to")), Until: l.Now().Add(loginTime), Again: r.URL.Query().Get("again") != ""}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(u.Nonce), oauth2.S256ChallengeOption(u.Verifier)}
+	if u.Again { // with max_age the issuer must say when it has asked (OpenID Connect Core 1.0 §3.1.2.1)
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"),
+			oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(freshTime/time.Second))))
+	}
 	// The issuer's page leads back here from another site, so this cookie alone is not strict.
 	if err := l.put(w, "login", u, u.Until, http.SameSiteLaxMode); err != nil {
 		l.fail(w, http.StatusInternalServerError, "the login cannot begin", err)
 		return
 	}
-	http.Redirect(w, r, client.AuthCodeURL(u.State, oidc.Nonce(u.Nonce), oauth2.S256ChallengeOption(u.Verifier)),
-		http.StatusSeeOther)
+	http.Redirect(w, r, client.AuthCodeURL(u.State, options...), http.StatusSeeOther)
 }
 
 // here returns a path of the daemon's own, "/" for everything else.
@@ -189,6 +202,11 @@ func (l *Login) finish(w http.ResponseWriter, r *http.Request) {
 	s, err := l.session(r.Context(), q.Get("code"), u)
 	if err != nil {
 		l.fail(w, http.StatusForbidden, "the login has failed; the daemon's log says why", err)
+		return
+	}
+	if u.Again && !l.fresh(s.Session) {
+		l.fail(w, http.StatusForbidden, "the issuer has not said that it has asked you just now (auth_time); what needs "+
+			"that is done with accountctl", nil)
 		return
 	}
 	if err := l.put(w, "session", s, s.Until, http.SameSiteStrictMode); err != nil {
@@ -245,9 +263,19 @@ func (l *Login) session(ctx context.Context, code string, u underway) (kept, err
 	if by, ok := claims["azp"]; (ok || len(token.Audience) > 1) && by != l.Client { // OpenID Connect Core 1.0 §3.1.3.7
 		return kept{}, errors.New("the ID token was issued to another client (azp)")
 	}
+	made := inside.Session{Until: l.Now().Add(sessionTime)}
+	if seconds, ok := claims["auth_time"].(float64); ok && seconds > 0 && seconds < 1e11 {
+		made.LoggedIn = time.Unix(int64(seconds), 0)
+	}
 	who, err := l.Issuer.Who(l.Groups, claims)
-	return kept{rand.Text(), inside.Session{Principal: who.Principal, Groups: who.Groups,
-		Until: l.Now().Add(sessionTime)}}, err
+	made.Principal, made.Groups = who.Principal, who.Groups
+	return kept{rand.Text(), made}, err
+}
+
+// fresh reports whether the issuer says that it has found out who somebody is a short time ago. Clocks may differ.
+func (l *Login) fresh(s inside.Session) bool {
+	age := l.Now().Sub(s.LoggedIn)
+	return !s.LoggedIn.IsZero() && age < freshTime && age > -apart
 }
 
 // withoutSecrets leaves out what the issuer has answered, which may have a token in it.
@@ -349,6 +377,7 @@ func (l *Login) Session(r *http.Request) inside.Session {
 	if _, ended := l.ended[s.ID]; ended {
 		return inside.Session{}
 	}
+	s.Token, s.Fresh = l.token(s.ID), l.fresh(s.Session)
 	return s.Session
 }
 

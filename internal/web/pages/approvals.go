@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
@@ -98,15 +100,54 @@ func (s *site) proposed(r *http.Request) (names []string, more string, err error
 }
 
 func (s *site) waiting(ctx context.Context, name string) (waiting, error) {
-	w := waiting{Name: name}
 	answer, err := s.api.GetLedger(ctx, &pb.GetLedgerRequest{Name: name})
 	if err != nil {
-		return w, err
+		return waiting{}, err
 	}
-	for _, p := range answer.GetLedger().GetProposals() {
+	return waitingIn(name, answer.GetLedger()), nil
+}
+
+// waitingIn are the proposals of a ledger.
+func waitingIn(name string, l *pb.Ledger) waiting {
+	w := waiting{Name: name}
+	for _, p := range l.GetProposals() {
 		w.Proposals = append(w.Proposals, proposal{p, time.Now().After(p.GetExpireTime().AsTime())})
 	}
-	return w, nil
+	return w
+}
+
+// Joined are the proposals in groups of those that would do the same, each by position.
+func (w waiting) Joined() (groups [][]proposal) {
+next:
+	for _, p := range w.Proposals {
+		for i, g := range groups {
+			if sameAction(g[0].GetPropose(), p.GetPropose()) {
+				groups[i] = append(g, p)
+				continue next
+			}
+		}
+		groups = append(groups, []proposal{p})
+	}
+	return groups
+}
+
+// sameAction reports whether two proposals would do the same, whoever made them and why.
+func sameAction(a, b *pb.Propose) bool {
+	return a != nil && b != nil && proto.Equal(bare(a), bare(b))
+}
+
+// bare is what a proposal does, without who proposes it, for how long and why.
+func bare(p *pb.Propose) *pb.Propose {
+	out := proto.Clone(p).(*pb.Propose)
+	out.Person, out.LifetimeSeconds = "", 0
+	r := out.ProtoReflect()
+	if field := r.WhichOneof(r.Descriptor().Oneofs().ByName("action")); field != nil {
+		action := r.Mutable(field).Message()
+		if reason := action.Descriptor().Fields().ByName("reason"); reason != nil {
+			action.Clear(reason)
+		}
+	}
+	return out
 }
 
 // Dataset is the identifier of the dataset whose record it is; empty of a ledger.

@@ -233,7 +233,7 @@ func (l listed) markdown() string {
 		b.WriteString("|\n")
 	}
 	b.WriteString("\nε spent holds only if the parameters and the number of steps were fixed before any result was " +
-		"seen. ε of different ledgers do not add up.\n")
+		"seen. A sum of ε over ledgers means nothing unless all are about the same data.\n")
 	return b.String()
 }
 

@@ -205,7 +205,7 @@ func (b overviewBody) FurtherLink() string {
 	return "/?" + q.Encode()
 }
 
-// totals counts the rows that need somebody. No sum of ε is among them: ε of different ledgers do not add up.
+// totals counts the rows that need somebody. No sum of ε is among them, which would mean nothing.
 func totals(l listed, q url.Values) []total {
 	thing := "ledger"
 	if l.Datasets {

@@ -49,6 +49,7 @@ func newSite(conn grpc.ClientConnInterface) (*site, http.Handler) {
 		"GET /dataset":   {"statement", s.dataset},
 		"GET /planner":   {"planner", s.planner},
 		"GET /approvals": {"approvals", s.approvals},
+		"GET /approval":  {"approval", s.approval},
 		"GET /audit":     {"audit", s.audit},
 	} {
 		s.pages[p.file] = template.Must(template.Must(shared.Clone()).ParseFS(files, "templates/"+p.file+".html"))
@@ -66,6 +67,7 @@ func newSite(conn grpc.ClientConnInterface) (*site, http.Handler) {
 		})
 	}
 	s.pages["error"] = template.Must(template.Must(shared.Clone()).ParseFS(files, "templates/error.html"))
+	mux.HandleFunc("POST /approval", s.approve)
 	mux.HandleFunc("GET /ledger/live", s.live)
 	mux.HandleFunc("GET /file/{file}", s.file)
 	mux.HandleFunc("GET /assets/{file}", asset)

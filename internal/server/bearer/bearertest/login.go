@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // Client is the name of a daemon at which people log in, and Secret its password at the Issuer.
@@ -58,6 +59,9 @@ func (i *Issuer) exchange(w http.ResponseWriter, r *http.Request) {
 	}
 	claims := i.Claims(i.user)
 	claims["aud"], claims["nonce"] = Client, asked.Get("nonce")
+	if asked.Get("prompt") == "login" && asked.Get("max_age") != "" { // it has asked, and must say when
+		claims["auth_time"] = time.Now().Unix()
+	}
 	if i.change != nil {
 		i.change(claims)
 	}
