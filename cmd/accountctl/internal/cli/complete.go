@@ -23,7 +23,7 @@ const (
 // fails, there is nothing to complete.
 func (p *Program) CompleteLedger(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	var found []string
-	if len(args) == 0 {
+	if len(args) == 0 && p.Choose(c) == nil { // a completion is no run, which chooses before
 		_ = p.With(c, func(daemon *client.Client) error {
 			found = names(c.Context(), daemon, begun)
 			return nil
