@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/inside"
 	"github.com/dpaccountant/accountant/internal/web/login"
@@ -157,6 +158,10 @@ func (d *door) caller(r *http.Request) (inside.Caller, *refusal) {
 	}
 	if d.Login != nil {
 		c.Session, c.CanLogIn = d.Login.Session(r), true
+	}
+	if m := api.At(r.URL.Path); m != nil && m.Name() == "Approve" && c.Session.Principal != "" && !c.Session.Fresh &&
+		len(c.Metadata["authorization"]) == 0 { // as on the page: a copied cookie alone is no second person
+		return c, forbid("your login is older than 10 minutes; allowed: a new one, at %s", login.Again("/approvals"))
 	}
 	c.Unproven = c.Principal == "" && (d.Certificates || d.distant(r))
 	or := ""

@@ -276,6 +276,33 @@ func TestEqualProposalsAreJoined(t *testing.T) {
 	}
 }
 
+// Two officers, and one of them twice, press at the same moment: it is done once.
+func TestApproveAtTheSameMoment(t *testing.T) {
+	t.Parallel()
+	o := startOfficers(t)
+	at := o.propose("ann", "team/a", 3)
+	seats := []seat{o.loggedIn("ben"), o.loggedIn("a-officer")}
+	seats = append(seats, seats[0])
+	var forms []url.Values
+	for _, s := range seats {
+		form, _ := s.form("team/a", at)
+		forms = append(forms, form)
+	}
+	codes := make(chan int, len(seats))
+	for i, s := range seats {
+		go func() { code, _, _ := s.press(forms[i]); codes <- code }()
+	}
+	for range seats {
+		if code := <-codes; code != http.StatusSeeOther && code != http.StatusConflict {
+			t.Errorf("a form: %d", code)
+		}
+	}
+	got, err := o.Owner(t).GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "team/a"})
+	if err != nil || got.GetLedger().GetPosition() != 2 || o.limit("team/a") != 3 {
+		t.Errorf("%d entries, want the proposal and one approval: %v", got.GetLedger().GetPosition(), err)
+	}
+}
+
 // A dataset is confirmed, and its budget raised, on the same page.
 func TestApproveADatasetOnThePage(t *testing.T) {
 	t.Parallel()
@@ -497,6 +524,14 @@ func TestOldLoginsApproveNothing(t *testing.T) {
 			!strings.Contains(body, "auth_time") {
 			t.Errorf("an issuer that does not ask: %d %s", code, body)
 		}
+	}
+	// Nor does it by the API as JSON, so a cookie that somebody has copied is no second person.
+	call := fmt.Sprintf(`{"lane": {"ledger": "team/a", "writer": %q, "sequence": 1}, "approve": {"proposal": %d}}`,
+		servertest.Writer(), at)
+	path := api.Path(api.Method("Approve"))
+	if code, _, body := ben.do(http.MethodPost, path, call, "Content-Type: application/json", own); code !=
+		http.StatusForbidden || !strings.Contains(body, "older than 10 minutes") || o.limit("team/a") != 2 {
+		t.Errorf("an ordinary login by JSON: %d %s", code, body)
 	}
 	o.issuer.Login("ben", nil)
 	if code, _, body := ben.do(http.MethodGet, to, ""); code != http.StatusOK ||

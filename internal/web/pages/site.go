@@ -57,6 +57,7 @@ var failures = map[codes.Code]struct {
 	codes.InvalidArgument: {400, "This question cannot be answered as it is",
 		"Go back, correct what the sentence above names, and ask again."},
 	codes.FailedPrecondition: {409, "This is not possible now", "The sentence above says what has to be done first."},
+	codes.Aborted:            {409, "This is being done already", "Wait a moment, and look at what waits for approval."},
 	codes.PermissionDenied: {403, "You may not see this",
 		"Ask an administrator of the access policy for the role that is named above."},
 	codes.Unauthenticated: {401, "Nobody knows who you are",
