@@ -61,6 +61,7 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 	c.Flags().StringVar(&spec.DatasetId, "dataset-id", "", "the dataset's identifier")
 	c.Flags().StringVar(&spec.DatasetVersion, "dataset-version", "", "the dataset's version")
 	c.Flags().StringVar(&spec.Owner, "owner", "", "who answers for the ledger")
+	explained := c.Flags().Bool("explain-guard", false, "show what each guard would allow, where one was chosen")
 	plan := c.Flags().String("plan", "",
 		"what may be charged: a `MECHANISM` with its flags, or a workload file; - is standard input")
 	expected := c.Flags().String("expected-run", "", "what the budgets must have room for: a `MECHANISM` with its "+
@@ -124,7 +125,7 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 		}
 		for _, ch := range chosen {
 			if err == nil {
-				err = writeChoice(p, ch)
+				err = writeChoice(p, ch, *explained)
 			}
 		}
 		return err

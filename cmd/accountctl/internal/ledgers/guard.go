@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -18,7 +19,7 @@ import (
 const guardHelp = `A budget without a guard gets the one under which most fits: of --expected-run, or else
 of usual mechanisms (Gaussian and Laplace noise, steps of DP-SGD), whichever of these it
 favours least. With --parent only guards whose share the parent can set aside are taken.
-The answer says which it is, and what other guards would allow.`
+The answer says which it is; --explain-guard shows what other guards would allow.`
 
 // chooseGuards gives a guard to each of the ledger's budgets that was given without one.
 func chooseGuards(p *cli.Program, c *cobra.Command, spec *accountantv1.LedgerSpec) ([]guards.Choice, error) {
@@ -71,14 +72,24 @@ func payer(p *cli.Program, c *cobra.Command, spec *accountantv1.LedgerSpec) (*ac
 	})
 }
 
-// writeChoice says for people which guard was chosen, and what each would allow.
-func writeChoice(p *cli.Program, ch guards.Choice) error {
-	said := "The budget " + ch.Given + " was given without a guard, so it is enforced by " +
-		guards.Text(ch.Among[0].Budget) + ". "
-	if n := len(ch.Among); n > 1 {
-		said += "By guard, so many of each would fit alone (of DP-SGD: so many steps):"
+// writeChoice says for people which guard was chosen and how much of each run fits under it alone; explained also what
+// other guards would allow.
+func writeChoice(p *cli.Program, ch guards.Choice, explained bool) error {
+	best, fits := ch.Among[0], make([]string, len(ch.Runs))
+	for i, run := range ch.Runs {
+		times := "×"
+		if strings.HasPrefix(run.Name, "DP-SGD") {
+			times = "steps of"
+		}
+		fits[i] = fmt.Sprintf("%d %s %s", best.Fits[i], times, run.Name)
 	}
-	if _, err := fmt.Fprintf(p.Out, "\n%s\n", cli.Wrap(said)); err != nil || len(ch.Among) == 1 {
+	said := "The budget " + ch.Given + " is enforced by " + guards.Text(best.Budget)
+	if len(ch.Among) == 1 || !explained {
+		p.Paragraph(said + ", under which alone would fit: " + strings.Join(fits, ", or ") + ".")
+		return nil
+	}
+	said += ". By guard, so many of each would fit alone (of DP-SGD: so many steps):"
+	if _, err := fmt.Fprintf(p.Out, "\n%s\n", cli.Wrap(said)); err != nil {
 		return err
 	}
 	t := p.Table()
