@@ -52,8 +52,8 @@ def ledgers(server):
     ask("report", "census/tables", "laplace", "--scale", "20", "--sensitivity", "1", "--count", "500", "--request-id", "too-much")
 
 
-def photograph(chromium, address, path, height):
-    subprocess.run([chromium, "--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size=1000,{height}", "--timeout=4000",
+def photograph(chromium, address, path, width, height):
+    subprocess.run([chromium, "--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={width},{height}", "--timeout=4000",
                     f"--screenshot={path}", address], check=True, capture_output=True)
 
 
@@ -71,10 +71,11 @@ def screenshots():
                     break
                 time.sleep(0.1)
             ledgers(f"unix:{folder}/a.sock")
-            for name, path, height in (("overview", "/", 780), ("ledger", "/ledger?name=census/tables", 1150), ("curves", "/curves?name=census/tables", 900)):
+            for name, path, width, height in (("overview", "/?sort=used", 1200, 640), ("ledger", "/ledger?name=census/tables", 1000, 1150),
+                                              ("curves", "/curves?name=census/tables", 1000, 900)):
                 while b"<progress" in urllib.request.urlopen(f"http://{http}{path}").read():  # it reads the ledger for the first time
                     time.sleep(0.5)
-                photograph(chromium, f"http://{http}{path}", HERE / f"{name}.png", height)
+                photograph(chromium, f"http://{http}{path}", HERE / f"{name}.png", width, height)
         finally:
             daemon.send_signal(signal.SIGTERM)
             daemon.wait()
