@@ -99,10 +99,10 @@ func (a *attempt) run() (int, error) {
 	}
 	defer conn.Release()
 	c := conn.Conn()
-	a.abandon(ctx, c)
+	a.orphan.end(ctx, c)
 	if err := a.lock(ctx, c); err != nil {
 		if isBroken(err) {
-			a.orphan = c.PgConn().PID()
+			a.orphan = orphan(c.PgConn().PID())
 		}
 		rollback(c)
 		return 0, err

@@ -40,25 +40,29 @@ const (
 
 // merges merges cold rows until the store is closed.
 func (s *Store) merges() {
-	c := s.config.cold
-	for pause(s.closing, c.every); s.closing.Err() == nil; pause(s.closing, c.every) {
-		for after, more := uint64(0), true; more && s.closing.Err() == nil; {
+	every, o := s.config.cold.every, orphan(0)
+	for pause(s.closing, every); s.closing.Err() == nil; pause(s.closing, every) {
+		for after, more, err := uint64(0), true, error(nil); more && err == nil && s.refused() == nil; {
 			began := time.Now()
-			if s.refused() != nil {
-				break
-			}
-			ctx, cancel := context.WithTimeout(s.closing, stepLimit)
-			err := s.with(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-				after, more, err = s.merge(ctx, c, after)
-				return err
-			})
-			cancel()
-			if err != nil {
-				break // the next pass tries it again
-			}
-			pause(s.closing, time.Since(began)) // as much time as merging takes is left to others
+			after, more, err = s.mergeAfter(after, &o) // what fails is tried again in the next pass
+			pause(s.closing, time.Since(began))        // as much time as merging takes is left to others
 		}
 	}
+}
+
+// mergeAfter takes a session for one merge.
+func (s *Store) mergeAfter(after uint64, o *orphan) (next uint64, more bool, err error) {
+	ctx, cancel := context.WithTimeout(s.closing, s.config.CommitLimit)
+	defer cancel()
+	err = s.with(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+		o.end(ctx, c)
+		process := orphan(c.PgConn().PID())
+		if next, more, err = s.merge(ctx, c, after); isBroken(err) && *o == 0 {
+			*o = process
+		}
+		return err
+	})
+	return next, more, err
 }
 
 // Rows are merged with the ledger's row of ledgers locked, which no commit locks. A ledger that another daemon merges

@@ -112,7 +112,7 @@ type Store struct {
 	away      away
 	moved     atomic.Pointer[error] // why everything but a final backup is refused
 	outdated  atomic.Bool           // the tables are of a newer version than this program's
-	orphan    uint32                // process of a session that the committer has given up; the committer's own
+	orphan    orphan                // of the committer, which alone uses it
 
 	closing context.Context // ends when the store is closed
 	close   context.CancelFunc

@@ -34,7 +34,7 @@ func (a *attempt) finish(ctx context.Context, c *pgx.Conn) error {
 		return err
 	}
 	_ = c.PgConn().Conn().Close() // nothing more is sent through it, and its rest is not read
-	a.orphan = c.PgConn().PID()
+	a.orphan = orphan(c.PgConn().PID())
 	outcome, err := a.resolve(err)
 	if a.config.Observer.Unknown != nil {
 		a.config.Observer.Unknown(outcome)
@@ -60,12 +60,14 @@ const raiseFence = "UPDATE marks SET n = n + 1 WHERE daemon = $1 AND session = $
 const endOrphan = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE pid = $1 AND application_name = 'accountantd' AND wait_event = 'ClientRead'`
 
-// abandon lets go of what the committer's last session, if it was given up, has locked. Without the right
-// to do so the server's keepalive does it later.
-func (s *Store) abandon(ctx context.Context, c *pgx.Conn) {
-	if s.orphan != 0 {
-		if _, err := c.Exec(ctx, endOrphan, int64(s.orphan)); err == nil {
-			s.orphan = 0
+// orphan is the process of a session that was given up; 0 if there is none.
+type orphan uint32
+
+// end lets go of what the session has locked. Without the right to do so the server's keepalive does it later.
+func (o *orphan) end(ctx context.Context, c *pgx.Conn) {
+	if *o != 0 {
+		if _, err := c.Exec(ctx, endOrphan, int64(*o)); err == nil {
+			*o = 0
 		}
 	}
 }
@@ -78,7 +80,7 @@ func (a *attempt) resolve(cause error) (Outcome, error) {
 		ctx, cancel := context.WithTimeout(a.closing, a.config.CommitLimit)
 		committed := false
 		err := a.with(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-			a.abandon(ctx, c)
+			a.orphan.end(ctx, c)
 			committed, err = a.look(ctx, c)
 			return err
 		})
