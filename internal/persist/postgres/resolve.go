@@ -54,24 +54,6 @@ func (s *Store) fence() []any { return []any{s.daemon, int64(0)} }
 // raiseFence waits until the transaction that has locked the row has ended, in whichever way.
 const raiseFence = "UPDATE marks SET n = n + 1 WHERE daemon = $1 AND session = $2 RETURNING n"
 
-// endOrphan ends a session that was given up if it waits for its client to send more. It leaves alone
-// a session that commits: PostgreSQL would end its wait for the standby. A session in the middle of a
-// round trip has no time limit of its own.
-const endOrphan = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-	WHERE pid = $1 AND application_name = 'accountantd' AND wait_event = 'ClientRead'`
-
-// orphan is the process of a session that was given up; 0 if there is none.
-type orphan uint32
-
-// end lets go of what the session has locked. Without the right to do so the server's keepalive does it later.
-func (o *orphan) end(ctx context.Context, c *pgx.Conn) {
-	if *o != 0 {
-		if _, err := c.Exec(ctx, endOrphan, int64(*o)); err == nil {
-			*o = 0
-		}
-	}
-}
-
 // resolve finds out what became of the transaction. It asks until it knows, or the store is closed: while a standby is
 // missing, for example, nobody can know. Nobody will if the entries that it asks for are damaged.
 func (a *attempt) resolve(cause error) (Outcome, error) {
