@@ -69,7 +69,8 @@ func startOfficers(t *testing.T) *officers {
 		"  - {roles: [officer, manager, reporter], to: ['person:ann', 'oidc:%[1]s#ben'], on: [everything]}\n",
 		o.issuer.URL)
 	for _, role := range []string{"viewer", "reporter", "manager", "officer", "auditor", "administrator"} {
-		policy += fmt.Sprintf("  - {roles: [%[2]s], to: ['oidc:%[1]s#a-%[2]s'], on: [everything]}\n", o.issuer.URL, role)
+		policy += fmt.Sprintf("  - {roles: [%[2]s], to: ['oidc:%[1]s#a-%[2]s'], on: [everything]}\n", o.issuer.URL,
+			role)
 	}
 	file := filepath.Join(dir, "policy.yaml")
 	if err := os.WriteFile(file, []byte(policy+"two_people: {within: 1h}\n"), 0o600); err != nil {
@@ -220,7 +221,8 @@ func TestApproveOnThePage(t *testing.T) {
 	ben := o.loggedIn("ben")
 	form, page := ben.form("team/a", at)
 	for _, want := range []string{"ε 2.00 → 3.00</strong> at δ = 0, &#43;50 %", "ε = 2, by basic composition",
-		"ε = 3, by basic composition", "by ann", "Approve</button>", "asserts that the decision did not depend on outputs"} {
+		"ε = 3, by basic composition", "by ann", "Approve</button>",
+		"asserts that the decision did not depend on outputs"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
@@ -233,10 +235,12 @@ func TestApproveOnThePage(t *testing.T) {
 		t.Fatalf("%d %v %s; the budget is %v", code, header, body, o.limit("team/a"))
 	}
 	code, _, body = ben.do(http.MethodGet, header.Get("Location"), "")
-	if code != http.StatusOK || !strings.Contains(body, "#ann as entry") || !strings.Contains(body, "approved by oidc:") {
+	if code != http.StatusOK || !strings.Contains(body, "#ann as entry") ||
+		!strings.Contains(body, "approved by oidc:") {
 		t.Errorf("afterwards: %d %s", code, body)
 	}
-	if code, _, body = ben.press(form); code != http.StatusConflict || !strings.Contains(body, "does not wait any more") {
+	if code, _, body = ben.press(form); code != http.StatusConflict ||
+		!strings.Contains(body, "does not wait any more") {
 		t.Errorf("pressed again: %d %s", code, body)
 	}
 	if code, _, _ = ben.do(http.MethodGet, "/approval?name=team/a&done=1", ""); code != http.StatusNotFound {
@@ -337,7 +341,8 @@ func TestApproveADatasetOnThePage(t *testing.T) {
 		}
 	}
 	approve("gives its ledgers shares of its budget", `href="/dataset?id=survey"`)
-	if _, err := ann.Propose(ctx, &pb.ProposeRequest{Lane: &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+	if _, err := ann.Propose(ctx, &pb.ProposeRequest{
+		Lane: &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
 		Propose: &pb.Propose{Action: &pb.Propose_AmendDataset{AmendDataset: &pb.AmendDataset{Reason: "r",
 			Budgets: []*pb.Budget{servertest.Basic(5)}}}}}); err != nil {
 		t.Fatal(err)
@@ -424,11 +429,11 @@ func TestApprovalsAreRefused(t *testing.T) {
 	}{
 		{"another site", ben, "", with().Encode(), []string{urlencoded, "Origin: https://evil.test"}, 403, "Origin"},
 		{"a sandboxed frame", ben, "", with().Encode(), []string{urlencoded, "Origin: null"}, 403, "Origin"},
-		{"the same host without TLS", ben, "", with().Encode(), []string{urlencoded, "Origin: http://accountant.test"}, 403,
-			"Origin"},
+		{"the same host without TLS", ben, "", with().Encode(), []string{urlencoded, "Origin: http://accountant.test"},
+			403, "Origin"},
 		{"another port", ben, "", with().Encode(), []string{urlencoded, own + ":8443"}, 403, "Origin"},
-		{"another site by metadata", ben, "", with().Encode(), []string{urlencoded, own, "Sec-Fetch-Site: cross-site"}, 403,
-			"Sec-Fetch-Site"},
+		{"another site by metadata", ben, "", with().Encode(), []string{urlencoded, own, "Sec-Fetch-Site: cross-site"},
+			403, "Sec-Fetch-Site"},
 		{"a neighbour's site", ben, "", with().Encode(), []string{urlencoded, "Sec-Fetch-Site: same-site"}, 403,
 			"Sec-Fetch-Site"},
 		{"typed into the address", ben, "", with().Encode(), []string{urlencoded, "Sec-Fetch-Site: none"}, 403,
@@ -452,8 +457,8 @@ func TestApprovalsAreRefused(t *testing.T) {
 		{"too long", ben, "", with("token", strings.Repeat("x", 1<<16)).Encode(), ours, 400, "cannot be read"},
 		{"with a token of the API as well", ben, "", with().Encode(), append([]string{"Authorization: Bearer " + token},
 			ours...), 401, "Only a login"},
-		{"with a token of the API alone", o.seat(), "", with().Encode(), append([]string{"Authorization: Bearer " + token},
-			ours...), 401, "Only a login"},
+		{"with a token of the API alone", o.seat(), "", with().Encode(),
+			append([]string{"Authorization: Bearer " + token}, ours...), 401, "Only a login"},
 		{"without a login", o.seat(), "", with().Encode(), ours, 401, ""},
 		{"the proposer", ann, "", with("token", "x").Encode(), ours, 409, "not of this login"},
 		{"the proposer under another name", home, "", homes.Encode(), ours, 409, "allowed: another person"},
@@ -495,8 +500,8 @@ func TestApprovalsAreRefused(t *testing.T) {
 	}
 }
 
-// A login that is not fresh shows what waits and approves nothing; a new login does. An issuer that does not say when it
-// has asked, or says an old time, gives no fresh login.
+// A login that is not fresh shows what waits and approves nothing; a new login does. An issuer that does not say when
+// it has asked, or says an old time, gives no fresh login.
 func TestOldLoginsApproveNothing(t *testing.T) {
 	t.Parallel()
 	o := startOfficers(t)
@@ -542,8 +547,8 @@ func TestOldLoginsApproveNothing(t *testing.T) {
 		t.Fatalf("after a new login: %v\n%s", form, page)
 	}
 	o.later.Store(int64(11 * time.Minute))
-	if code, _, body := ben.press(form); code != http.StatusConflict || !strings.Contains(body, "older than 10 minutes") ||
-		o.limit("team/a") != 2 {
+	if code, _, body := ben.press(form); code != http.StatusConflict ||
+		!strings.Contains(body, "older than 10 minutes") || o.limit("team/a") != 2 {
 		t.Errorf("eleven minutes later: %d %s", code, body)
 	}
 	o.later.Store(int64(9 * time.Minute))

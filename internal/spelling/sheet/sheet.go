@@ -18,7 +18,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire/wirejson"
 )
 
-// CSV writes tables as CSV. Every cell goes through Cell, whoever wrote it, but the one number that begins like a formula.
+// CSV writes tables as CSV. Every cell goes through Cell, whoever wrote it, but the one number that begins like a
+// formula.
 type CSV struct{ w *csv.Writer }
 
 // NewCSV returns a writer that begins with a line of names.
@@ -68,7 +69,8 @@ func Cell(s string) string {
 // where they were.
 func OverviewHead() []string {
 	return []string{"name", "dataset_id", "owners", "state", "flags", "position", "create_time", "last_time",
-		"delta", "epsilon_spent", "epsilon", "guarantee", "share", "reserved_share", "share_of", "problem", "not_counted"}
+		"delta", "epsilon_spent", "epsilon", "guarantee", "share", "reserved_share", "share_of", "problem",
+		"not_counted"}
 }
 
 // Overview is a row of the overview. What its numbers do not count stands in it.
@@ -110,8 +112,8 @@ func EntryHead() []string {
 }
 
 // Entry is an entry of a ledger: events and labels are JSON, of is the reservation or the refunded entry, and the hash
-// is hexadecimal. The last three cells say of which set of ledgers it is a part: where that is written down, in the form
-// of a reservation's name, how many ledgers it has, and its contribution.
+// is hexadecimal. The last three cells say of which set of ledgers it is a part: where that is written down, in the
+// form of a reservation's name, how many ledgers it has, and its contribution.
 func Entry(e *pb.Entry) ([]string, error) {
 	d := spelling.ActionOf(e)
 	of, labels := "", ""

@@ -30,8 +30,8 @@ func TestCell(t *testing.T) {
 func TestRowsHaveNoFormula(t *testing.T) {
 	const evil = `=cmd|'/c calc'!A1`
 	inf := math.Inf(1)
-	rows := [][]string{sheet.Overview(&pb.OverviewRow{Name: evil, DatasetId: "x;" + evil, Owners: []string{"+" + evil, evil},
-		Problem: "-" + evil, EpsilonSpent: &inf, Warnings: []string{evil}})}
+	rows := [][]string{sheet.Overview(&pb.OverviewRow{Name: evil, DatasetId: "x;" + evil,
+		Owners: []string{"+" + evil, evil}, Problem: "-" + evil, EpsilonSpent: &inf, Warnings: []string{evil}})}
 	entry, err := sheet.Entry(&pb.Entry{Position: 1, Principal: "@" + evil, Writer: "a\r\n" + evil,
 		Action: &pb.Entry_Refund{Refund: &pb.Refund{Position: 3, Reason: "a\";" + evil}}})
 	if err != nil {

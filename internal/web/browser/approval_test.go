@@ -27,7 +27,8 @@ func (s *site) propose(t *testing.T, who, name string) {
 	ctx := metadata.AppendToOutgoingContext(servertest.Context(t), "authorization", "Bearer "+s.issuer.Token(who, nil))
 	officer := api.NewClient(s.Dial(grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: s.trust,
 		ServerName: host}))))
-	budget := &pb.Budget{Epsilon: proto.Float64(2), Delta: proto.Float64(1e-6), Guard: pb.Budget_RDP, Order: proto.Float64(12)}
+	budget := &pb.Budget{Epsilon: proto.Float64(2), Delta: proto.Float64(1e-6), Guard: pb.Budget_RDP,
+		Order: proto.Float64(12)}
 	spec := servertest.Spec(name)
 	spec.Policy, spec.Budgets = pb.LedgerSpec_FILTER, []*pb.Budget{budget}
 	if _, err := s.owner.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: spec}); err != nil {
@@ -35,7 +36,8 @@ func (s *site) propose(t *testing.T, who, name string) {
 	}
 	larger := proto.Clone(budget).(*pb.Budget)
 	larger.Epsilon = proto.Float64(3)
-	if _, err := officer.Propose(ctx, &pb.ProposeRequest{Lane: &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
+	if _, err := officer.Propose(ctx, &pb.ProposeRequest{
+		Lane: &pb.Lane{Ledger: name, Writer: servertest.Writer(), Sequence: 1},
 		Propose: &pb.Propose{Action: &pb.Propose_Raise{Raise: &pb.Raise{Budgets: []*pb.Budget{larger},
 			IndependentOfOutputs: true, Reason: "the second survey wave"}}}}); err != nil {
 		t.Fatal(err)
@@ -59,8 +61,8 @@ func TestOfficerApproves(t *testing.T) {
 	p.looksGood(t, axe, "approvals-waiting")
 	p.do(chromedp.Click("tbody td a", chromedp.ByQuery))
 	p.waits("main h1", "Approve a proposal for team/survey")
-	p.shows("main", "the second survey wave", "ε 2.00 → 3.00", "ε = 3 at δ = 1e-06, by Rényi divergences", "+50 %", "#cleo",
-		"must be at most 10 minutes old")
+	p.shows("main", "the second survey wave", "ε 2.00 → 3.00", "ε = 3 at δ = 1e-06, by Rényi divergences", "+50 %",
+		"#cleo", "must be at most 10 minutes old")
 	p.looksGood(t, axe, "approval-old-login")
 	p.do(chromedp.Click("main .warning a", chromedp.ByQuery))
 	p.waits("form.approve", "Approve")
@@ -94,14 +96,16 @@ func (p *tab) looksGood(t *testing.T, axe []byte, name string) {
 			t.Errorf("%s: the page is %d wide, and has to be moved sideways", name, wide)
 		}
 		if dir := os.Getenv("ACCOUNTANT_SCREENS"); dir != "" {
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d.png", name, width)), p.shot(), 0o600); err != nil {
+			file := filepath.Join(dir, fmt.Sprintf("%s-%d.png", name, width))
+			if err := os.WriteFile(file, p.shot(), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 }
 
-// A page of another site that has the officer's browser send the form, or shows the page inside of its own, gets nothing.
+// A page of another site that has the officer's browser send the form, or shows the page inside of its own, gets
+// nothing.
 func TestForeignSiteApprovesNothing(t *testing.T) {
 	t.Parallel()
 	s := startSite(t)

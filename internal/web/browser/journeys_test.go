@@ -148,8 +148,8 @@ func TestSearch(t *testing.T) {
 	p.shows("main", "No dataset is registered", "accountctl dataset create")
 }
 
-// An officer asks which ledgers are nearly used up, without JavaScript: a click on a heading sorts, another one turns the
-// order, the address keeps both and the filters, and each ledger takes one line.
+// An officer asks which ledgers are nearly used up, without JavaScript: a click on a heading sorts, another one turns
+// the order, the address keeps both and the filters, and each ledger takes one line.
 func TestOverviewIsSorted(t *testing.T) {
 	t.Parallel()
 	d, p := filled(t), open(t)
@@ -190,7 +190,8 @@ func TestOverviewIsSorted(t *testing.T) {
 	for width, most := range map[int64]float64{1280: 45, 400: 85} {
 		var high float64
 		p.do(emulation.SetDeviceMetricsOverride(width, 900, 1, width < 500), chromedp.Navigate(d.web),
-			chromedp.Evaluate(`Math.max(...[...document.querySelectorAll("tbody tr")].map((r) => r.offsetHeight))`, &high))
+			chromedp.Evaluate(`Math.max(...[...document.querySelectorAll("tbody tr")].map((r) => r.offsetHeight))`,
+				&high))
 		if high > most {
 			t.Errorf("at %d a ledger takes %v pixels; want at most %v", width, high, most)
 		}

@@ -205,8 +205,8 @@ func (l *Login) finish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if u.Again && !l.fresh(s.Session) {
-		l.fail(w, http.StatusForbidden, "the issuer has not said that it has asked you just now (auth_time); what needs "+
-			"that is done with accountctl", nil)
+		l.fail(w, http.StatusForbidden, "the issuer has not said that it has asked you just now (auth_time); what "+
+			"needs that is done with accountctl", nil)
 		return
 	}
 	if err := l.put(w, "session", s, s.Until, http.SameSiteStrictMode); err != nil {

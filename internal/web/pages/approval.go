@@ -19,9 +19,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/web/login"
 )
 
-// This is the one page that writes. Whoever sends its form must have seen the page: the form carries the session's token
-// and a digest of what the page has shown. The door has refused before what another site may have sent. Who approves is
-// whom the login proves, and the service decides whether they may, as for every caller.
+// This is the one page that writes. Whoever sends its form must have seen the page: the form carries the session's
+// token and a digest of what the page has shown. The door has refused before what another site may have sent. Who
+// approves is whom the login proves, and the service decides whether they may, as for every caller.
 
 // approvalForm bounds the form, in bytes.
 const approvalForm = 16 << 10
@@ -207,8 +207,8 @@ func (s *site) decide(w http.ResponseWriter, r *http.Request) (to string, err er
 	field := map[string]string{}
 	for _, key := range []string{"token", "name", "proposal", "digest"} {
 		if len(r.PostForm[key]) != 1 || len(r.PostForm) != 4 {
-			return "", status.Error(codes.InvalidArgument, "the form does not have its four fields, each once; allowed: "+
-				"that of the approval's page")
+			return "", status.Error(codes.InvalidArgument, "the form does not have its four fields, each once; "+
+				"allowed: that of the approval's page")
 		}
 		field[key] = r.PostForm.Get(key)
 	}
@@ -230,13 +230,13 @@ func (s *site) decide(w http.ResponseWriter, r *http.Request) (to string, err er
 		return "", err
 	}
 	if b.Digest == "" || subtle.ConstantTimeCompare([]byte(field["digest"]), []byte(b.Digest)) != 1 {
-		return "", status.Error(codes.FailedPrecondition, "the proposal, or the ledger's limits, have changed since you "+
-			"looked at them, and nothing was approved; load the approval's page again")
+		return "", status.Error(codes.FailedPrecondition, "the proposal, or the ledger's limits, have changed since "+
+			"you looked at them, and nothing was approved; load the approval's page again")
 	}
-	answer, err := s.api.Approve(r.Context(), &pb.ApproveRequest{
-		// The lane is the same for the same form, so one that is sent twice is done once.
-		Lane:    &pb.Lane{Ledger: b.Name, Writer: "request/page-" + field["digest"][:32] + "-" + field["proposal"], Sequence: 1},
-		Approve: &pb.Approve{Proposal: at}})
+	// The lane is the same for the same form, so one that is sent twice is done once.
+	lane := &pb.Lane{Ledger: b.Name, Writer: "request/page-" + b.Digest[:32] + "-" + strconv.FormatUint(at, 10),
+		Sequence: 1}
+	answer, err := s.api.Approve(r.Context(), &pb.ApproveRequest{Lane: lane, Approve: &pb.Approve{Proposal: at}})
 	if err != nil {
 		return "", err
 	}

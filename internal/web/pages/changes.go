@@ -29,7 +29,8 @@ type effect struct {
 	Notes   []string // in whole sentences
 }
 
-// effectOf finds what a proposal would do to a ledger, or to a dataset's record, as it is now. delta is the ledger's own.
+// effectOf finds what a proposal would do to a ledger, or to a dataset's record, as it is now. delta is the ledger's
+// own.
 func (s *site) effectOf(ctx context.Context, l *pb.Ledger, p *pb.Propose, delta float64) (e effect) {
 	switch {
 	case p.GetRaise() != nil:
@@ -42,8 +43,8 @@ func (s *site) effectOf(ctx context.Context, l *pb.Ledger, p *pb.Propose, delta 
 			p.GetRefund().GetPosition())
 		s.given(ctx, l, p.GetRefund().GetPosition(), &e)
 	case p.GetFree() != nil:
-		e.note("The rest of reservation %d is given back. Whoever proposes it asserts that nothing computed for it was "+
-			"or will be released.", p.GetFree().GetReservation())
+		e.note("The rest of reservation %d is given back. Whoever proposes it asserts that nothing computed for it "+
+			"was or will be released.", p.GetFree().GetReservation())
 		for _, r := range l.GetReservations() {
 			if r.GetPosition() == p.GetFree().GetReservation() {
 				e.note("It holds %s, for %s.", spelling.Held(r), cmp.Or(r.GetHolder(), r.GetPrincipal()))
@@ -78,8 +79,8 @@ func (e *effect) independent(asserted bool) {
 		e.note("Whoever proposes it asserts that the decision did not depend on outputs.")
 		return
 	}
-	e.note("Nobody asserts that the decision did not depend on outputs, so once something was charged the guarantee is " +
-		"descriptive afterwards: it is no longer one of the whole budget.")
+	e.note("Nobody asserts that the decision did not depend on outputs, so once something was charged the guarantee " +
+		"is descriptive afterwards: it is no longer one of the whole budget.")
 }
 
 func (e *effect) note(form string, args ...any) {
@@ -140,7 +141,8 @@ func (s *site) epsilonOf(ctx context.Context, l *pb.Ledger, b *pb.Budget, delta 
 	case b.Epsilon != nil:
 		return up(b.GetEpsilon()), spelling.Exact(b.GetDelta())
 	case b.Rho != nil:
-		m.Kind = &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: b.Rho, Delta: b.Delta}}
+		of := &pb.ZeroConcentratedDp{Rho: b.Rho, Delta: b.Delta}
+		m.Kind = &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: of}
 	case b.Mu != nil:
 		m.Kind = &pb.Mechanism_GaussianDp{GaussianDp: &pb.GaussianDp{Mu: b.Mu}}
 	}
@@ -177,7 +179,8 @@ func (s *site) replanned(ctx context.Context, l *pb.Ledger, plan *pb.Workload, d
 	}
 	e.Changes = append(e.Changes, change{What: "the plan", Before: spelling.Events(before.GetEvents()),
 		After: spelling.Events(w.GetEvents()), EpsilonBefore: s.epsilonFor(ctx, before, delta),
-		EpsilonAfter: s.epsilonFor(ctx, w, delta), At: spelling.Exact(delta), Growth: growth(total64(before), total64(w))})
+		EpsilonAfter: s.epsilonFor(ctx, w, delta), At: spelling.Exact(delta),
+		Growth: growth(total64(before), total64(w))})
 }
 
 // total64 is how many applications a workload has.

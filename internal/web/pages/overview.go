@@ -16,8 +16,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
-// The overview shows overviewRows rows at once. It sorts and counts at most blockRows, which it reads by calls of callRows
-// each and at most blockCalls of them; where there are more, a link leads to the next block of them, by name.
+// The overview shows overviewRows rows at once. It sorts and counts at most blockRows, which it reads by calls of
+// callRows each and at most blockCalls of them; where there are more, a link leads to the next block of them, by name.
 const (
 	overviewRows = 50
 	blockRows    = 2000
@@ -132,7 +132,8 @@ func (s *site) overview(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := overviewBody{listed: l, query: q, Filtered: l.Asked.State != "" || len(l.Asked.Flags) > 0 || l.Asked.MinShare > 0,
+	b := overviewBody{listed: l, query: q,
+		Filtered: l.Asked.State != "" || len(l.Asked.Flags) > 0 || l.Asked.MinShare > 0,
 		States: choices(l.Asked.State, "", "any state", "open", "open", "closed", "closed", "needs reconciling",
 			"needs reconciling"),
 		Shares: choices(q.Get("share"), "", "any share", "0.5", "at least half used", "0.8", "at least 80 % used",
@@ -215,7 +216,8 @@ func totals(l listed, q url.Values) []total {
 		text, key, value string
 		has              func(*pb.OverviewRow) bool
 	}{
-		{"at least 80 % used", "share", "0.8", func(r *pb.OverviewRow) bool { return r.Share != nil && r.GetShare() >= 0.8 }},
+		{"at least 80 % used", "share", "0.8",
+			func(r *pb.OverviewRow) bool { return r.Share != nil && r.GetShare() >= 0.8 }},
 		{"used up", "share", "1", func(r *pb.OverviewRow) bool { return r.Share != nil && r.GetShare() >= 1 }},
 		{"waiting for approval", "flag", "proposed", flagged("proposed")},
 		{"to be reconciled", "state", "needs reconciling",

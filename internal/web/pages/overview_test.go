@@ -77,12 +77,13 @@ func namesOn(page string) (names []string) {
 // Each column sorts both ways; what has no value comes last, and what is equal stays in the order of names.
 func TestOverviewIsSortedByEveryColumn(t *testing.T) {
 	t.Parallel()
-	site := New(&rows{list: []*pb.OverviewRow{row("a", "zoe", "", 0.5), row("b", "", "m", -1), row("c", "ann", "k", 0.9),
-		row("d", "ann", "m", 0.1)}})
+	site := New(&rows{list: []*pb.OverviewRow{row("a", "zoe", "", 0.5), row("b", "", "m", -1),
+		row("c", "ann", "k", 0.9), row("d", "ann", "m", 0.1)}})
 	numbers := func(key string) [2]string { return [2]string{key + " c a d b", "-" + key + " d a c b"} }
 	all := [][2]string{{" a b c d", "-name d c b a"}, {"dataset c b d a", "-dataset b d c a"},
 		{"owner c d a b", "-owner a c d b"}, numbers("used"), {"left d a c b", "-left c a d b"}, numbers("spent"),
-		numbers("guaranteed"), {"delta a b c d", "-delta a b c d"}, numbers("activity"), {"state a b c d", "-state a b c d"}}
+		numbers("guaranteed"), {"delta a b c d", "-delta a b c d"}, numbers("activity"),
+		{"state a b c d", "-state a b c d"}}
 	if len(all) != len(columnsOf(false)) {
 		t.Errorf("%d columns are tried, and there are %d", len(all), len(columnsOf(false)))
 	}
@@ -176,7 +177,8 @@ func TestOverviewTotals(t *testing.T) {
 		`state=needs&#43;reconciling"><strong>1</strong> to be reconciled`, "<strong>1</strong> without a budget",
 		"<strong>1</strong> without numbers"} {
 		if !strings.Contains(page, want) {
-			t.Errorf("the totals lack %q:\n%s", want, regexp.MustCompile(`(?s)<ul class="totals.*?</ul>`).FindString(page))
+			t.Errorf("the totals lack %q:\n%s", want,
+				regexp.MustCompile(`(?s)<ul class="totals.*?</ul>`).FindString(page))
 		}
 	}
 	if strings.Contains(page, "closed</a>") {
@@ -187,7 +189,8 @@ func TestOverviewTotals(t *testing.T) {
 // What is left is never more than there is.
 func TestLeftIsRoundedDown(t *testing.T) {
 	t.Parallel()
-	for used, want := range map[float64]string{0: "100 %", 0.5: "50 %", 1e-30: "99.9 %", 0.8451: "15.4 %", 1: "0 %", 1.7: "0 %"} {
+	for used, want := range map[float64]string{0: "100 %", 0.5: "50 %", 1e-30: "99.9 %", 0.8451: "15.4 %", 1: "0 %",
+		1.7: "0 %"} {
 		if got := leftOf(used); got != want {
 			t.Errorf("%v used: %s left; want %s", used, got, want)
 		}

@@ -61,6 +61,7 @@ func (s *site) dataset(r *http.Request) (*page, error) {
 func printed(markdownText, command string) (statementBody, error) {
 	var b bytes.Buffer
 	err := markdown.Convert([]byte(markdownText), &b)
-	text := strings.ReplaceAll(b.String(), "<th></th>\n<th></th>", "<th>What</th>\n<th>Value</th>") // for screen readers
+	// For screen readers.
+	text := strings.ReplaceAll(b.String(), "<th></th>\n<th></th>", "<th>What</th>\n<th>Value</th>")
 	return statementBody{Text: template.HTML(text), Command: command, Markdown: markdownText}, err
 }
