@@ -72,6 +72,10 @@ func (s *service) CreateLedger(ctx context.Context, req *pb.CreateLedgerRequest)
 			wire.Inherit(asked, wire.FromSpec(parent.Genesis.Spec))
 		}
 	}
+	asked, err := s.guarded(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
 	spec, err := wire.ToSpec(asked)
 	if err != nil {
 		return nil, err

@@ -85,7 +85,8 @@ func (LedgerSpec_Policy) EnumDescriptor() ([]byte, []int) {
 type Budget_Guard int32
 
 const (
-	// Not given: refused.
+	// Not given: of a ledger the daemon chooses the one under which most fits; of a dataset
+	// refused.
 	Budget_GUARD_UNSPECIFIED Budget_Guard = 0
 	// Sums of ε and of δ.
 	Budget_BASIC Budget_Guard = 1

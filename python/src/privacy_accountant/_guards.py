@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import grpc
 
 from . import proto as pb
+from ._core import Plan
 from .errors import AccountantError, InvalidArgument, NotFound, PermissionDenied
-from .offline import choose_dataset_guards, choose_guards
+from .offline import choose_dataset_guards
 
 log = logging.getLogger("privacy_accountant")
-
-
-def missing(spec: pb.LedgerSpec) -> bool:
-    """Whether a ledger has a budget that needs a guard and has none."""
-    return spec.policy == pb.LedgerSpec.FILTER and any(_lacks(b) for b in spec.budgets)
 
 
 def unregistered(e: AccountantError) -> bool:
@@ -30,15 +27,23 @@ def missing_of_dataset(spec: pb.DatasetSpec) -> bool:
     return any(_lacks(b) or _unordered(b) for b in spec.budgets)
 
 
-def give(spec: pb.LedgerSpec, existing: pb.LedgerSpec | None, parent: pb.LedgerSpec | None) -> None:
-    """Gives each budget without a guard that of the ledger that exists under the name, if it has the same
-    budgets, or else the one under which most fits; the log says which."""
-    _give(f"ledger {spec.name}", spec.budgets, _lacks,
-          existing.budgets if existing else None, lambda: choose_guards(spec, parent).budgets)
+def told(plan: Plan[pb.Ledger]) -> Plan[pb.Ledger]:
+    """The creation of a ledger, after which the log says which guard the daemon gave to each budget without one."""
+    asked = plan.request.spec
+
+    def finish(made: pb.CreateLedgerResponse) -> pb.Ledger:
+        if made.created and asked.policy == pb.LedgerSpec.FILTER:
+            for given, budget in zip(asked.budgets, made.ledger.spec.budgets):
+                if _lacks(given):
+                    _tell(f"ledger {asked.name}", given, budget)
+        return made.ledger
+
+    return replace(plan, finish=finish)
 
 
 def give_dataset(spec: pb.DatasetSpec, existing: pb.DatasetSpec | None) -> None:
-    """As give, for a dataset, where the guard rdp needs an order too."""
+    """Gives each budget without a guard, or with the guard rdp and no order, that of the dataset that exists under the
+    name, if it has the same budgets, or else the one under which most fits; the log says which."""
     _give(f"dataset {spec.id}", spec.budgets, lambda b: _lacks(b) or _unordered(b),
           existing.budgets if existing else None, lambda: choose_dataset_guards(spec).budgets)
 
@@ -57,13 +62,16 @@ def _give(what: str, budgets: Sequence[pb.Budget], needs: Callable[[pb.Budget], 
                 'allowed: one with a guard, such as {"epsilon": 8, "delta": 1e-6, "guard": "zcdp"}') from e
     for budget, best in zip(budgets, chosen):
         if needs(budget) and (_lacks(budget) or best.guard == budget.guard):
-            given = _text(budget)
-            without = "a guard" if _lacks(budget) else "an order"
-            budget.CopyFrom(best)
             if told:
-                order = f", order {budget.order:g}" if budget.HasField("order") else ""
-                log.warning("%s: the budget %s was given without %s, so it is enforced by guard %s%s", what, given,
-                            without, pb.Budget.Guard.Name(budget.guard).lower().replace("_", "-"), order)
+                _tell(what, budget, best)
+            budget.CopyFrom(best)
+
+
+def _tell(what: str, given: pb.Budget, chosen: pb.Budget) -> None:
+    without = "a guard" if _lacks(given) else "an order"
+    order = f", order {chosen.order:g}" if chosen.HasField("order") else ""
+    log.warning("%s: the budget %s was given without %s, so it is enforced by guard %s%s", what, _text(given), without,
+                pb.Budget.Guard.Name(chosen.guard).lower().replace("_", "-"), order)
 
 
 def _lacks(budget: pb.Budget) -> bool:

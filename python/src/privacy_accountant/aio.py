@@ -27,7 +27,7 @@ from ._set_verbs import Ledgers
 from ._settings import Settings
 from .answers import Calibration, Curve
 from .client import Client
-from .errors import AccountantError, Failure, NotFound, PermissionDenied, Unavailable, failure_of
+from .errors import AccountantError, Failure, Unavailable, failure_of
 from .run import Run, RunOptions
 from .spend import Spend, SpendOptions
 
@@ -132,29 +132,7 @@ class AsyncClient:
 
     async def create_ledger(self, name: str, adjacency: str | int | None = None, *, deadline: float | None = None,
                             **spec: Unpack[LedgerOptions]) -> pb.Ledger:
-        plan = verbs.create_ledger(name, adjacency, spec)
-        asked = plan.request.spec
-        if guards.missing(asked):
-            existing, parent = await self._spec(name, deadline), await self._payer(asked, deadline)
-            await asyncio.to_thread(guards.give, asked, existing, parent)
-        return await self._carry_out(plan, deadline)
-
-    async def _spec(self, name: str, deadline: float | None) -> pb.LedgerSpec | None:
-        try:
-            return (await self.get_ledger(name, deadline=deadline)).spec if name else None
-        except (NotFound, PermissionDenied):
-            return None
-
-    async def _payer(self, asked: pb.LedgerSpec, deadline: float | None) -> pb.LedgerSpec | None:
-        if asked.parent or not asked.dataset_id:
-            return await self._spec(asked.parent, deadline)
-        try:
-            dataset = await self.get_dataset(asked.dataset_id, deadline=deadline)
-        except AccountantError as e:
-            if guards.unregistered(e):
-                return None
-            raise
-        return await self._spec(dataset.budget_of or dataset.name, deadline)
+        return await self._carry_out(guards.told(verbs.create_ledger(name, adjacency, spec)), deadline)
 
     async def get_ledger(self, name: str, *, reservations_from: int = 0, deadline: float | None = None) -> pb.Ledger:
         return await self._carry_out(verbs.get_ledger(name, reservations_from), deadline)

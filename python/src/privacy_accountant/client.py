@@ -21,7 +21,7 @@ from ._questions import Subject, Target, stated
 from ._settings import Settings
 from ._stream import Stream
 from .answers import Calibration, Curve
-from .errors import AccountantError, Failure, NotFound, PermissionDenied, failure_of
+from .errors import AccountantError, Failure, failure_of
 from .run import Run, RunOptions
 from .sets import LedgerSet
 from .spend import Spend, SpendOptions
@@ -126,30 +126,7 @@ class Client(Caller):
         alone makes it FILTER, with expected_run; neither DESCRIPTIVE. A budget without a guard gets
         the one under which most fits, and the log says which (docs/budgets.md).
         """
-        plan = verbs.create_ledger(name, adjacency, spec)
-        asked = plan.request.spec
-        if guards.missing(asked):
-            guards.give(asked, self._spec(name, deadline), self._payer(asked, deadline))
-        return self._carry_out(plan, deadline)
-
-    def _spec(self, name: str, deadline: float | None) -> pb.LedgerSpec | None:
-        """What a ledger was created as; None if there is none."""
-        try:
-            return self.get_ledger(name, deadline=deadline).spec if name else None
-        except (NotFound, PermissionDenied):
-            return None
-
-    def _payer(self, asked: pb.LedgerSpec, deadline: float | None) -> pb.LedgerSpec | None:
-        """What the ledger, or the dataset, from whose budget a new ledger takes its own was created as."""
-        if asked.parent or not asked.dataset_id:
-            return self._spec(asked.parent, deadline)
-        try:
-            dataset = self.get_dataset(asked.dataset_id, deadline=deadline)
-        except AccountantError as e:
-            if guards.unregistered(e):
-                return None
-            raise
-        return self._spec(dataset.budget_of or dataset.name, deadline)
+        return self._carry_out(guards.told(verbs.create_ledger(name, adjacency, spec)), deadline)
 
     def get_ledger(self, name: str, *, reservations_from: int = 0, deadline: float | None = None) -> pb.Ledger:
         """A ledger's committed state, with balances. Of its reservations those from position reservations_from on:

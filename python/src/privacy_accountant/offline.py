@@ -112,15 +112,6 @@ def statement_markdown(statement: pb.Statement) -> str:
     return _ask("t", statement, None).decode()
 
 
-def choose_guards(spec: pb.LedgerSpec, parent: pb.LedgerSpec | None) -> pb.LedgerSpec:
-    """A ledger's specification, in which each budget without a guard has got one, as from `accountctl ledger
-    create`."""
-    ledgers = [pb.Ledger(spec=s) for s in (spec, parent) if s is not None]
-    out = pb.LedgerSpec()
-    out.ParseFromString(_ask("g", pb.ListLedgersResponse(ledgers=ledgers), None))
-    return out
-
-
 def choose_dataset_guards(spec: pb.DatasetSpec) -> pb.DatasetSpec:
     """A dataset's specification, in which each budget without a guard has got one, and each with the guard rdp an
     order, as from `accountctl dataset create`."""

@@ -15,10 +15,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/guards"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/guards"
 	"github.com/dpaccountant/accountant/internal/statement"
 	"github.com/dpaccountant/accountant/internal/theorem"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
@@ -38,15 +38,12 @@ as the Python package, keeps one such process and saves its start.
 A question is the number of bytes that follow (4 bytes, the most significant
 first); one letter: q for QueryPrivacyRequest, c for QueryPrivacyCurveRequest,
 s for CalibrateRequest, e for QueryPrivacyRequest explained, t for a Statement that
-is to be written out, g for a ListLedgersResponse with a ledger whose budgets are to be
-given guards, and its parent if it has one, d for a DatasetSpec whose budgets are to be
-given guards; the seconds that the answer may take (8 bytes, a double, the
+is to be written out, d for a DatasetSpec whose budgets are to be given guards; the seconds that the answer may take (8 bytes, a double, the
 most significant first; 0: no bound); and the message of the API in its binary form.
 
 An answer is the number of bytes that follow; one byte, 0 or the number of a gRPC
-status code; and the message of the API, or for e the JSON of the command explain,
-for t the Markdown of the command statement, for g and d the LedgerSpec or the
-DatasetSpec with its guards, or after a status code the text of the error. When the input ends, so does the question that is being answered.`,
+status code; and the message of the API, or for e the JSON of compute --explain,
+for t the Markdown of the command statement, for d the DatasetSpec with its guards, or after a status code the text of the error. When the input ends, so does the question that is being answered.`,
 		Example: "  accountctl answer < questions > answers",
 		Args:    cli.Arguments(),
 		RunE:    func(c *cobra.Command, _ []string) error { return answerAll(c.Context(), p.In, p.Out) },
@@ -202,12 +199,6 @@ func answerKind(kind byte, content []byte, stop func() bool) ([]byte, error) {
 			return nil, err
 		}
 		return []byte(statement.Markdown(s)), nil
-	case 'g':
-		r := &accountantv1.ListLedgersResponse{}
-		if err := read(content, r, func() string { return "" }); err != nil {
-			return nil, err
-		}
-		return withGuards(r.GetLedgers(), stop)
 	case 'd':
 		d := &accountantv1.DatasetSpec{}
 		if err := read(content, d, func() string { return "" }); err != nil {
@@ -218,25 +209,8 @@ func answerKind(kind byte, content []byte, stop func() bool) ([]byte, error) {
 		}
 		return proto.Marshal(d)
 	}
-	return nil, cli.Wrong(fmt.Sprintf("a question of the kind %q; allowed: q, c, s, e, t, g or d; see accountctl "+
+	return nil, cli.Wrong(fmt.Sprintf("a question of the kind %q; allowed: q, c, s, e, t or d; see accountctl "+
 		"answer --help", kind))
-}
-
-// withGuards returns the specification of the first ledger, with a guard for each of its budgets
-// that was given without one. The second ledger, if there is one, is its parent.
-func withGuards(ledgers []*accountantv1.Ledger, stop func() bool) ([]byte, error) {
-	if len(ledgers) == 0 || len(ledgers) > 2 {
-		return nil, cli.Wrong(fmt.Sprintf("%d ledgers; allowed: one, and its parent", len(ledgers)))
-	}
-	var parent *accountantv1.LedgerSpec
-	if len(ledgers) == 2 {
-		parent = ledgers[1].GetSpec()
-	}
-	spec := ledgers[0].GetSpec()
-	if _, err := guards.Choose(spec, parent, stop); err != nil {
-		return nil, err
-	}
-	return proto.Marshal(spec)
 }
 
 // read reads a request, which must not be about a ledger: a daemon keeps those.

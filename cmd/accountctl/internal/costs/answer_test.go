@@ -95,25 +95,6 @@ func TestAnswers(t *testing.T) {
 	calibrated := &accountantv1.CalibrateRequest{TargetEpsilon: proto.Float64(2),
 		TargetDelta: proto.Float64(1e-6), Event: exact.Events[0],
 		Solve: accountantv1.CalibrateRequest_COUNT, Workload: &accountantv1.Workload{Adjacency: exact.Adjacency}}
-	unguarded := func(parent ...*accountantv1.Ledger) *accountantv1.ListLedgersResponse {
-		return &accountantv1.ListLedgersResponse{Ledgers: append([]*accountantv1.Ledger{{Spec: &accountantv1.LedgerSpec{
-			Name: "child", Adjacency: accountantv1.Workload_ADD_OR_REMOVE_ONE, Policy: accountantv1.LedgerSpec_FILTER,
-			Budgets: []*accountantv1.Budget{{Epsilon: proto.Float64(8), Delta: proto.Float64(1e-6)}},
-		}}}, parent...)}
-	}
-	guarded := func(guard accountantv1.Budget_Guard) func(string) bool {
-		return func(s string) bool {
-			spec := &accountantv1.LedgerSpec{}
-			return proto.Unmarshal([]byte(s), spec) == nil && spec.GetName() == "child" && len(spec.Budgets) == 1 &&
-				spec.Budgets[0].GetGuard() == guard && spec.Budgets[0].GetEpsilon() == 8
-		}
-	}
-	// A parent with the guard rdp charges no failures, so its child cannot have that guard.
-	parent := &accountantv1.Ledger{Spec: &accountantv1.LedgerSpec{
-		Name: "parent", Adjacency: accountantv1.Workload_ADD_OR_REMOVE_ONE, Policy: accountantv1.LedgerSpec_FILTER,
-		Budgets: []*accountantv1.Budget{{Epsilon: proto.Float64(9), Delta: proto.Float64(1e-5),
-			Guard: accountantv1.Budget_RDP, Order: proto.Float64(12)}},
-	}}
 	onLedger := query(nil, 1e-5)
 	onLedger.Subject = &accountantv1.QueryPrivacyRequest_Ledger{Ledger: "team/mnist"}
 	cases := []struct {
@@ -147,10 +128,6 @@ func TestAnswers(t *testing.T) {
 			codes.OK, func(s string) bool {
 				return strings.HasPrefix(s, "# Privacy statement: team/mnist\n")
 			}},
-		{question(t, 'g', 0, unguarded()), codes.OK, guarded(accountantv1.Budget_RDP)},
-		{question(t, 'g', 0, unguarded(parent)), codes.OK, guarded(accountantv1.Budget_ZCDP)},
-		{question(t, 'g', 0, unguarded(parent, parent)), codes.InvalidArgument,
-			func(s string) bool { return strings.HasPrefix(s, "3 ledgers; allowed: one") }},
 		{question(t, 'q', 0, query(workload(t, wrong), 1e-5)), codes.InvalidArgument,
 			func(s string) bool { return strings.Contains(s, "epsilon: -1") }},
 		{question(t, 'q', 0, query(exact, 2)), codes.InvalidArgument,

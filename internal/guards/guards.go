@@ -1,5 +1,5 @@
-// Package guards gives a guard to budgets that were given without one: for accountctl ledger
-// create, and for the Python package, which asks accountctl answer.
+// Package guards gives a guard to budgets that were given without one: for the daemon, and for the commands that say
+// what each guard would allow.
 package guards
 
 import (
@@ -35,6 +35,26 @@ func needs(spec *accountantv1.LedgerSpec) func(*accountantv1.Budget) bool {
 		return spec.GetPolicy() == accountantv1.LedgerSpec_FILTER &&
 			b.GetGuard() == accountantv1.Budget_GUARD_UNSPECIFIED
 	}
+}
+
+// Take gives the guards of another specification to the budgets of spec without one, if the budgets are the same
+// otherwise, and reports whether they are.
+func Take(spec, other *accountantv1.LedgerSpec) bool {
+	if len(spec.GetBudgets()) != len(other.GetBudgets()) {
+		return false
+	}
+	taken := proto.CloneOf(spec)
+	for i, b := range taken.GetBudgets() {
+		from := other.GetBudgets()[i]
+		if needs(spec)(b) {
+			b.Guard, b.Order = from.GetGuard(), from.Order
+		}
+		if !proto.Equal(b, from) {
+			return false
+		}
+	}
+	spec.Budgets = taken.GetBudgets()
+	return true
 }
 
 // An Impossible budget can have no guard. It says which budget that is, and why.
