@@ -211,7 +211,7 @@ $(FRAMEWORKS)/ready: python/frameworks.txt
 	$(FRAMEWORKS)/bin/pip install -q -r $<
 	@touch $@
 
-test-frameworks: build $(FRAMEWORKS)/ready ## with PyTorch, Opacus and JAX, which are gigabytes: docs/frameworks.md
+test-frameworks: build $(FRAMEWORKS)/ready ## with the real frameworks, which are gigabytes: docs/frameworks.md
 	$(FRAMEWORKS)/bin/pip install -q --force-reinstall --no-deps ./python
 	cd python && ACCOUNTANTD=../bin/accountantd $(abspath $(FRAMEWORKS))/bin/pytest -v -m frameworks
 	$(FRAMEWORKS)/bin/python python/bench.py --accountantd bin/accountantd

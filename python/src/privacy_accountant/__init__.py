@@ -51,6 +51,12 @@ The modules, from the bottom up. Each imports only from those above it in this l
     aio           the client for asyncio
     plots         plots of answers and ledgers
     opacus        Opacus's accountant whose books are a ledger
+    tracking      ε, what is left and the statement, for MLflow and Weights & Biases
+    _training     what the callbacks of training frameworks have in common
+    lightning     a callback for Lightning
+    transformers  a callback for the Trainer of Hugging Face
+    keras         a callback for Keras
+    flower        a strategy for Flower that charges each round
 """
 
 from __future__ import annotations
@@ -94,7 +100,8 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 # What needs gRPC or asyncio is loaded when it is used first: a question without a daemon needs neither.
 _LATER = {"aio": ["AsyncClient", "AsyncLedgerSet", "AsyncRun", "AsyncSpend"], "client": ["Client"], "run": ["Run"],
-          "sets": ["LedgerSet"], "spend": ["Spend"], "plots": [], "opacus": [], "batches": []}
+          "sets": ["LedgerSet"], "spend": ["Spend"], "plots": [], "opacus": [], "batches": [],
+          "tracking": [], "lightning": [], "transformers": [], "keras": [], "flower": []}
 _HOME = {name: module for module, names in _LATER.items() for name in (module, *names)}
 
 

@@ -38,6 +38,8 @@ __all__ = ["RandomAllocation", "padded", "with_empty"]
 class _Run(Protocol):
     def step(self, mechanism: pb.Mechanism, count: int = 1) -> None: ...
 
+    def _prepare(self, mechanism: pb.Mechanism, count: int = 1) -> None: ...
+
 
 class RandomAllocation:
     """Deals the records 0 … dataset_size−1 into the batches of an epoch.
@@ -134,6 +136,11 @@ class RandomAllocation:
             raise ValueError("mechanism: not that of the epoch's first step, for which the epoch was charged; "
                              "allowed: the same one for a whole epoch")
         self._covered += 1
+
+    def _prepare(self, run: _Run, mechanism: pb.Mechanism) -> None:
+        """Sets aside the epoch of the next step, as Run._prepare does, unless that is charged already."""
+        if self._charged is None or self._covered >= self.steps:
+            run._prepare(self.event(mechanism).mechanism)
 
     # Going on after an interruption
 

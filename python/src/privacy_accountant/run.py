@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypedDict, TypeVar
@@ -256,6 +257,22 @@ class Run:
         """As step, if it need not wait for the daemon; otherwise False, and nothing is covered."""
         return self._step(mechanism, count, wait=False)
 
+    def _prepare(self, mechanism: Events | Kind, count: int = 1) -> None:
+        """Sets count steps aside and takes none of them, or raises why step would. It is for callers that can stop
+        between two steps only. Where steps are charged one by one, it asks whether the next would be taken."""
+        writer = self._check()
+        if self._each:
+            events = Kind(mechanism).times(count) if not isinstance(mechanism, Kind) else mechanism.times(count)
+            for name in self._target.names(self._client, self._deadline):
+                writer._carry_out(verbs.check(name, events, self._labels, str(uuid.uuid4())), self._deadline)
+            return
+        if self._lost:
+            self.flush()
+        with self._lock:
+            supply = self._supply(mechanism)
+            if supply.left < count:
+                self._order(supply, count, take=False)
+
     def _step(self, mechanism: Events | Kind, count: int, wait: bool) -> bool:
         # Called with the caches full of a batch's numbers, when each call of a Python
         # function takes some 20 µs: so there are few on the way of a step that is covered.
@@ -340,11 +357,11 @@ class Run:
             supply = self._supplies[key] = Supply(what if isinstance(what, Kind) else Kind(what))
         return supply
 
-    def _order(self, supply: Supply, count: int) -> None:
-        """Has the worker set more aside until count can be taken, or raises why it cannot."""
+    def _order(self, supply: Supply, count: int, take: bool = True) -> None:
+        """Has the worker set more aside until count can be taken, and takes it; or raises why it cannot."""
         until = None if self._deadline is None else time.monotonic() + self._deadline
         supply.most = None
-        while not supply.take(count):
+        while not (supply.take(count) if take else supply.left >= count):
             self._supplies.setdefault(supply.kind.key, supply)  # a kind that seemed out of use is dropped
             order = Order(supply, count)
             self._orders.append(order)
@@ -647,21 +664,29 @@ class Run:
         return bool(mine)
 
 
+def _covering(run: Run, batches: Any, mechanism: Events | Kind, count: int = 1) -> tuple[
+        Callable[[], None], Callable[[], None]]:
+    """Two functions for a loop over batches: one covers a step, the other prepares the next, as Run._prepare does."""
+    count = whole("count", count, 1)
+    kind = mechanism if isinstance(mechanism, Kind) else Kind(mechanism)
+    dealer = dealt_by(batches)
+    if dealer is not None and (len(kind.per_step) != 1 or kind.per_step[0].count != 1 or count != 1):
+        raise ValueError("mechanism: several for each step; allowed: one, on each batch of a RandomAllocation")
+    refuse_repeats(batches)
+    if dealer is not None:
+        runs = kind.per_step[0].mechanism
+        return functools.partial(dealer.cover, run, runs), functools.partial(dealer._prepare, run, runs)
+    if shuffles(batches):
+        warn_of_shuffling(kind.per_step)
+    return functools.partial(run.step, kind, count), functools.partial(run._prepare, kind, count)
+
+
 class _Over(Iterable[T]):
     """Run.over."""
 
     def __init__(self, run: Run, batches: Iterable[T], mechanism: Events | Kind, count: int) -> None:
-        self._batches, count = batches, whole("count", count, 1)
-        kind = mechanism if isinstance(mechanism, Kind) else Kind(mechanism)
-        self._cover: Callable[[], None] = functools.partial(run.step, kind, count)
-        dealer = dealt_by(batches)
-        if dealer is not None:
-            if len(kind.per_step) != 1 or kind.per_step[0].count != 1 or count != 1:
-                raise ValueError("mechanism: several for each step; allowed: one, on each batch of a RandomAllocation")
-            self._cover = functools.partial(dealer.cover, run, kind.per_step[0].mechanism)
-        refuse_repeats(batches)
-        if dealer is None and shuffles(batches):
-            warn_of_shuffling(kind.per_step)
+        self._batches = batches
+        self._cover, _ = _covering(run, batches, mechanism, count)
 
     def __iter__(self) -> Iterator[T]:
         for batch in self._batches:
@@ -683,7 +708,7 @@ def warn_of_shuffling(events: Iterable[pb.Event]) -> None:
             f"these are not the samples of {sampled[0]}, whose ε is too small for them")
     warnings.warn(f"the DataLoader shuffles the data and cuts it into batches: {text}; allowed for amplification: "
                   "privacy_accountant.batches.RandomAllocation as its batch_sampler, or Poisson samples", UserWarning,
-                  stacklevel=4)
+                  stacklevel=5)
 
 
 def _refusal(error: Exception) -> Exception:
