@@ -187,7 +187,7 @@ func all[V any](list []V, cells func(V) []string) iter.Seq2[[]string, error] {
 }
 
 func (s *site) overviewFile(r *http.Request) (file, error) {
-	l, err := s.listed(r, fileRows)
+	l, err := s.listed(r, fileRows, 0)
 	switch {
 	case err != nil:
 		return file{}, err

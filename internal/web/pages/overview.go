@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -23,6 +24,9 @@ const (
 	blockRows    = 2000
 	blockCalls   = 40
 	callRows     = 200
+	// blockTime bounds for how long a page waits for the numbers of ledgers that nobody has asked for since the daemon's
+	// start, which are kept then: the rest is there when the page is loaded again.
+	blockTime = 2 * time.Second
 )
 
 // overviewBody is the overview: a page of ledgers, or of datasets.
@@ -50,6 +54,7 @@ type listed struct {
 	Order    order
 	Part     bool   // there are others, before or after these by name
 	Further  string // the token with which those after these begin; empty if there are none
+	Late     bool   // there was no time for them
 }
 
 // choice is an option of a list in a form.
@@ -80,8 +85,10 @@ type heading struct {
 	Sorted string // "ascending", "descending" or "none"
 }
 
-// listed reads the rows that an address asks for, about most of them at once, and sorts them.
-func (s *site) listed(r *http.Request, most int) (l listed, err error) {
+// listed reads the rows that an address asks for, about most of them at once and as far as it comes in a time, and
+// sorts them. Without a time it reads on.
+func (s *site) listed(r *http.Request, most int, within time.Duration) (l listed, err error) {
+	began := time.Now()
 	q := r.URL.Query()
 	l.Datasets = q.Get("of") == "datasets"
 	l.Asked = &pb.QueryOverviewRequest{Subject: pb.QueryOverviewRequest_LEDGERS, Contains: q.Get("contains"),
@@ -109,7 +116,8 @@ func (s *site) listed(r *http.Request, most int) (l listed, err error) {
 		}
 		l.All = append(l.All, answer.GetRows()...)
 		l.Asked.PageToken = answer.GetNextPageToken()
-		if l.Asked.PageToken == "" || len(l.All) >= most {
+		l.Late = within > 0 && time.Since(began) > within && l.Asked.PageToken != ""
+		if l.Asked.PageToken == "" || len(l.All) >= most || l.Late && len(l.All) > 0 {
 			break
 		}
 	}
@@ -128,7 +136,7 @@ func (s *site) overview(r *http.Request) (*page, error) {
 			return nil, status.Errorf(codes.InvalidArgument, "page: %q; allowed: the number of a page, from 1 on", text)
 		}
 	}
-	l, err := s.listed(r, blockRows)
+	l, err := s.listed(r, blockRows, blockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +163,7 @@ func (s *site) overview(r *http.Request) (*page, error) {
 		lost.AddRow(r)
 	}
 	b.Warnings = lost.Notes()
-	return &page{Title: "Overview", Section: "overview", Body: b}, nil
+	return &page{Title: "Overview", Section: "overview", Body: b, Unfinished: b.Late}, nil
 }
 
 // paged chooses the rows of a page, of those after the last page the last one, and finds what leads to others.
@@ -181,6 +189,9 @@ func (b overviewBody) Files() (list []link) {
 	}
 	return list
 }
+
+// Here is the page's own address.
+func (b overviewBody) Here() string { return address(b.query) }
 
 // FurtherLink is the address of the rows that come after all that were sorted; empty if there are none.
 func (b overviewBody) FurtherLink() string {

@@ -23,11 +23,13 @@ import (
 type rows struct {
 	list  []*pb.OverviewRow
 	calls int
+	slow  time.Duration // a call takes as long
 }
 
 func (s *rows) Invoke(_ context.Context, _ string, request, answer any, _ ...grpc.CallOption) error {
 	r := request.(*pb.QueryOverviewRequest)
 	s.calls++
+	time.Sleep(s.slow)
 	from, _ := strconv.Atoi(r.GetPageToken())
 	to := min(len(s.list), from+int(r.GetPageSize()))
 	out := &pb.QueryOverviewResponse{Rows: s.list[from:to]}
@@ -160,6 +162,23 @@ func TestOverviewPages(t *testing.T) {
 	few := New(&rows{list: []*pb.OverviewRow{row("a", "", "", 1)}})
 	if page := get(t, few, "/?page=99"); !strings.Contains(page, "Page 1 of 1") {
 		t.Errorf("a page after the last one: %s", page)
+	}
+}
+
+// Where the numbers of many ledgers take long, the page is there with those that are found, and says so; a file is whole.
+func TestOverviewDoesNotWait(t *testing.T) {
+	t.Parallel()
+	service := &rows{slow: blockTime + 10*time.Millisecond}
+	for i := range 450 {
+		service.list = append(service.list, row(fmt.Sprintf("l%04d", i), "o", "d", 0.5))
+	}
+	page := get(t, New(service), "/?sort=used")
+	if service.calls != 1 || !strings.Contains(page, "still finding the numbers") || !strings.Contains(page, "refresh") ||
+		!strings.Contains(page, `<a href="/?sort=used">load this page again`) {
+		t.Errorf("after %d calls:\n%s", service.calls, page)
+	}
+	if file := get(t, New(service), "/file/overview.csv"); strings.Count(file, "\n") != 451 {
+		t.Errorf("the file has %d lines; want 451", strings.Count(file, "\n"))
 	}
 }
 
