@@ -24,8 +24,8 @@ const (
 	blockRows    = 2000
 	blockCalls   = 40
 	callRows     = 200
-	// blockTime bounds for how long a page waits for the numbers of ledgers that nobody has asked for since the daemon's
-	// start, which are kept then: the rest is there when the page is loaded again.
+	// blockTime bounds for how long a page waits for numbers that nobody has asked for since the daemon's start. They
+	// are kept, so the rest is there when the page is loaded again.
 	blockTime = 2 * time.Second
 )
 
