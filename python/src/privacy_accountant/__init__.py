@@ -57,6 +57,7 @@ The modules, from the bottom up. Each imports only from those above it in this l
     transformers  a callback for the Trainer of Hugging Face
     keras         a callback for Keras
     flower        a strategy for Flower that charges each round
+    nvflare       a filter for NVIDIA FLARE that charges each round
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 # What needs gRPC or asyncio is loaded when it is used first: a question without a daemon needs neither.
 _LATER = {"aio": ["AsyncClient", "AsyncLedgerSet", "AsyncRun", "AsyncSpend"], "client": ["Client"], "run": ["Run"],
           "sets": ["LedgerSet"], "spend": ["Spend"], "plots": [], "opacus": [], "batches": [],
-          "tracking": [], "lightning": [], "transformers": [], "keras": [], "flower": []}
+          "tracking": [], "lightning": [], "transformers": [], "keras": [], "flower": [],
+          "nvflare": []}
 _HOME = {name: module for module, names in _LATER.items() for name in (module, *names)}
 
 
