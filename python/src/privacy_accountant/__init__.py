@@ -31,12 +31,12 @@ The modules, from the bottom up. Each imports only from those above it in this l
     _questions    questions: arguments in, a request out
     _process      accountctl as a child process that answers questions
     offline       answers without a daemon
-    _guards       guards for budgets that were given without one
     _local        a directory with ledgers, served by a daemon that ends after its last user
     _settings     where the daemon is, and how patient to be
     _contact      whether the daemon answers, and what the log says of that
     _rpc          the service's methods on a channel
     _core         the retry rule and the lanes, without input or output
+    _guards       guards for budgets that were given without one
     _verbs        the API's verbs: arguments in, a request out
     _set_verbs    those about several ledgers at once
     _backup       receives a copy of the store
