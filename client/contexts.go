@@ -46,7 +46,8 @@ var contextName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // CheckContextName says whether a text may name a context.
 func CheckContextName(name string) error {
 	if !contextName.MatchString(name) {
-		return fmt.Errorf("context: %.100q; allowed: 1 to 64 of [A-Za-z0-9._-] that begin with a letter or a digit", name)
+		return fmt.Errorf("context: %.100q; allowed: 1 to 64 of [A-Za-z0-9._-] that begin with a letter or a digit",
+			name)
 	}
 	return nil
 }
@@ -94,8 +95,8 @@ func ReadContexts(path string) (Contexts, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields() // a newer program's, which might say how to be safe
 	if err := d.Decode(&found); err != nil || d.More() {
-		return none, fmt.Errorf("the file of contexts %s cannot be read: %w; mend it, or remove it and log in again", path,
-			cmp.Or(err, errors.New("something follows its end")))
+		return none, fmt.Errorf("the file of contexts %s cannot be read: %w; mend it, or remove it and log in again",
+			path, cmp.Or(err, errors.New("something follows its end")))
 	}
 	for name, c := range found.Named {
 		if err := CheckContextName(name); err != nil {

@@ -23,7 +23,8 @@ func TestHelp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns+3 { // a word that pflag does not break
+		// pflag does not break some words.
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns+3 {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

@@ -13,8 +13,8 @@ func help(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "help [COMMAND | MECHANISM] [--all]",
 		Short: "Show the help of a command or of a mechanism",
-		Long: "Show the help of a command, such as ledger create, or of a mechanism, such as dp-sgd. With --all it lists " +
-			"every command.",
+		Long: "Show the help of a command, such as ledger create, or of a mechanism, such as dp-sgd. With --all it " +
+			"lists every command.",
 		Example: `  accountctl help --all
   accountctl help ledger create
   accountctl help dp-sgd`,

@@ -34,8 +34,8 @@ func Export(in io.Reader, kept []Witness, done func(entries uint64) error) (*Rep
 		return r, err
 	}
 	if r == nil {
-		return nil, &LineError{1, errors.New("nothing; allowed: the genesis first, as accountctl ledger entries --raw " +
-			"--output jsonl writes it")}
+		return nil, &LineError{1, errors.New("nothing; allowed: the genesis first, as accountctl ledger entries " +
+			"--raw --output jsonl writes it")}
 	}
 	if err := r.End(); err != nil {
 		return r, err
@@ -89,8 +89,8 @@ func exported(r *Replay, line []byte, kept []Witness) (*Replay, error) {
 	if r == nil {
 		first := &pb.ListEntriesResponse{}
 		if err := wirejson.Unmarshal(line, first); err != nil {
-			return nil, fmt.Errorf("%w (the first line has the genesis, as accountctl ledger entries --raw --output jsonl "+
-				"writes it)", err)
+			return nil, fmt.Errorf("%w (the first line has the genesis, as accountctl ledger entries --raw --output "+
+				"jsonl writes it)", err)
 		}
 		if len(first.GetGenesis()) == 0 || len(first.GetEntries()) > 0 {
 			return nil, errors.New("genesis: missing, or with entries; allowed: the genesis alone, as accountctl " +

@@ -133,8 +133,8 @@ func ours(s *accountantv1.Statement, stated *accountantv1.StatedPrivacy) [][2]st
 		{"deployment.privacy_loss.privacy_unit_details",
 			"Neighbouring datasets: " + spelling.Adjacency(spec.GetAdjacency()) + "."},
 		{"deployment.privacy_loss.privacy_parameters_details", details},
-		{"deployment.accounting.composition", "Every release is an entry of one ledger, and the bound is of their adaptive " +
-			"composition by " + plain.Text(stated.GetAnalysis()) + ". The guarantee is " + s.GetGuarantee() + ": " +
+		{"deployment.accounting.composition", "Every release is an entry of one ledger, and the bound is of their " +
+			"adaptive composition by " + plain.Text(stated.GetAnalysis()) + ". The guarantee is " + s.GetGuarantee() + ": " +
 			spelling.Guarantees[s.GetGuarantee()] + "."},
 		{"deployment.implementation.mechanisms", strings.TrimSuffix(mechanisms.String(), "\n")},
 		{"deployment.administrative.notes", fmt.Sprintf("Made from ledger %s at its entry %d, whose hash is %x, by the "+
@@ -166,8 +166,8 @@ func at(s *accountantv1.Statement, delta float64) (*accountantv1.StatedPrivacy, 
 			continue
 		}
 		if math.IsInf(p.GetEpsilon(), 1) {
-			return nil, fmt.Errorf("at δ = %s no finite ε is known, so there is nothing to register; allowed: a larger δ",
-				spelling.Exact(delta))
+			return nil, fmt.Errorf("at δ = %s no finite ε is known, so there is nothing to register; allowed: a "+
+				"larger δ", spelling.Exact(delta))
 		}
 		return p, nil
 	}
@@ -186,7 +186,8 @@ func peoples(file []byte) (*yaml.Node, error) {
 		record = document.Content[0]
 	}
 	if record.Kind != yaml.MappingNode {
-		return nil, errors.New("the file has no fields at its top; allowed: the registry's, such as url_slug and deployment")
+		return nil, errors.New("the file has no fields at its top; allowed: the registry's, such as url_slug and " +
+			"deployment")
 	}
 	return record, plainOnly(record)
 }

@@ -75,7 +75,8 @@ const (
 	lockCold = `SELECT l.number, h.position FROM ledgers l JOIN heads h ON h.number = l.number
 		WHERE l.number = ANY($1) ORDER BY l.number FOR NO KEY UPDATE OF l SKIP LOCKED`
 	readCold = `SELECT number, last, value FROM (
-			SELECT number, last, value, sum(octet_length(value)) OVER (ORDER BY number, last) - octet_length(value) AS before
+			SELECT number, last, value,
+				sum(octet_length(value)) OVER (ORDER BY number, last) - octet_length(value) AS before
 			FROM (SELECT number, last, value FROM tail WHERE number = ANY($1) AND written <= now() - $2::interval
 				ORDER BY number, last LIMIT $3) t) u
 		WHERE before < $4::bigint ORDER BY number, last`

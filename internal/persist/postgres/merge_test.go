@@ -81,7 +81,8 @@ func TestMerge(t *testing.T) {
 				t.Fatalf("entry %d by its writer: %v", i+1, err)
 			}
 		}
-		if rows, left := count(t, s, "SELECT count(*) FROM packs"), count(t, s, "SELECT count(*) FROM tail"); left > 0 ||
+		rows, left := count(t, s, "SELECT count(*) FROM packs"), count(t, s, "SELECT count(*) FROM tail")
+		if left > 0 ||
 			rows != (n+1)*((140+packs.MaxEntries-1)/packs.MaxEntries) {
 			t.Errorf("%d ledgers: %d rows, and %d that are not merged", n+1, rows, left)
 		}
@@ -113,7 +114,8 @@ func TestMergeColdOnly(t *testing.T) {
 	}
 	merge(t, s)
 	for name, want := range map[string]int{"idle": 0, "many": 2, "few": 40, "mixed": 40, "hot": 40} {
-		if got := count(t, s, fmt.Sprint("SELECT count(*) FROM tail WHERE number = ", s.known.names[name])); got != want {
+		got := count(t, s, fmt.Sprint("SELECT count(*) FROM tail WHERE number = ", s.known.names[name]))
+		if got != want {
 			t.Errorf("%s: %d rows are not merged; want %d", name, got, want)
 		}
 	}

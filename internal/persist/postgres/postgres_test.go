@@ -73,7 +73,8 @@ func database(t testing.TB) string {
 		url = pgtest.Database(t)
 	}
 	t.Cleanup(func() {
-		execute(t, url, "TRUNCATE meta, marks, ledgers, heads, tail, packs, lanes, singles, sequences, mechanisms, counts, "+
+		execute(t, url, "TRUNCATE meta, marks, ledgers, heads, tail, packs, lanes, singles, sequences, mechanisms, "+
+			"counts, "+
 			"reservations, amendments")
 		empties.Lock()
 		defer empties.Unlock()

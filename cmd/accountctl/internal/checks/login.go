@@ -47,8 +47,8 @@ reach a daemon, no part of the current context is used.`,
 		if p.Given(c) == "" {
 			kept, ok := all.Named[name]
 			if !ok {
-				return cli.Usage(c, "context %s is not known; say where its daemon is: accountctl login %s --server HOST:PORT",
-					name, name)
+				return cli.Usage(c, "context %s is not known; say where its daemon is: accountctl login %s --server "+
+					"HOST:PORT", name, name)
 			}
 			p.Use(kept)
 		}
@@ -65,9 +65,10 @@ reach a daemon, no part of the current context is used.`,
 			return cli.Usage(c, "ACCOUNTANT_TOKEN: a context keeps no token; write it into a file that only you can read, "+
 				"and give --token-file")
 		}
-		answer, err := cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.GetAccessResponse, error) {
+		ask := func(ctx context.Context, daemon *client.Client) (*accountantv1.GetAccessResponse, error) {
 			return daemon.GetAccess(ctx, &accountantv1.GetAccessRequest{})
-		})
+		}
+		answer, err := cli.Ask(p, c, ask)
 		if err != nil {
 			return err
 		}

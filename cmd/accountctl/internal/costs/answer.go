@@ -38,8 +38,9 @@ as the Python package, keeps one such process and saves its start.
 A question is the number of bytes that follow (4 bytes, the most significant
 first); one letter: q for QueryPrivacyRequest, c for QueryPrivacyCurveRequest,
 s for CalibrateRequest, e for QueryPrivacyRequest explained, t for a Statement that
-is to be written out, d for a DatasetSpec whose budgets are to be given guards; the seconds that the answer may take (8 bytes, a double, the
-most significant first; 0: no bound); and the message of the API in its binary form.
+is to be written out, d for a DatasetSpec whose budgets are to be given guards; the
+seconds that the answer may take (8 bytes, a double, the most significant first; 0: no
+bound); and the message of the API in its binary form.
 
 An answer is the number of bytes that follow; one byte, 0 or the number of a gRPC
 status code; and the message of the API, or for e the JSON of compute --explain,

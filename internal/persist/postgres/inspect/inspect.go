@@ -132,7 +132,8 @@ func (f *Facts) server(ctx context.Context, c *pgx.Conn) error {
 
 func (f *Facts) user(ctx context.Context, c *pgx.Conn) error {
 	const ask = `WITH r AS (
-			SELECT schemaname, tablename, tableowner, ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'] AS rights FROM pg_tables
+			SELECT schemaname, tablename, tableowner, ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'] AS rights
+			FROM pg_tables
 			UNION ALL SELECT schemaname, viewname, viewowner, ARRAY['SELECT'] FROM pg_views)
 		SELECT current_user, (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
 		coalesce(current_schema(), ''), coalesce(has_schema_privilege(current_schema(), 'CREATE'), false),

@@ -199,7 +199,8 @@ func readHead(ctx context.Context, tx pgx.Tx, number uint64) (ledger.Head, error
 	key := rows.NumberKey(number)
 	var position int64
 	var value []byte
-	err := tx.QueryRow(ctx, "SELECT position, value FROM heads WHERE number = $1", int64(number)).Scan(&position, &value)
+	const question = "SELECT position, value FROM heads WHERE number = $1"
+	err := tx.QueryRow(ctx, question, int64(number)).Scan(&position, &value)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ledger.Head{}, rows.Damaged(rows.HeadsBucket, key, "missing")
 	}
