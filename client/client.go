@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package client reports differentially private releases to accountantd and
 // asks it what they cost.
 //

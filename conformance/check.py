@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Asks accountants about every case, and writes the tables of docs/conformance.md.
 
     python -m conformance.check [--only ACCOUNTANT …] [--write]

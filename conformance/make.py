@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes cases.json: what an accountant is asked, and the truth.
 
     python conformance/make.py

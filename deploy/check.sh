@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks what lies in this directory, as far as this machine can: the manifests
 # against Kubernetes' schemas (kubernetes-validate brings them), the alerts with the
 # manifests' labels and the scrape example by promtool, the unit by systemd.

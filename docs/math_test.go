@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package docs_test checks what the documentation refers to.
 package docs_test
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package examples holds workloads for whoever shows how a mechanism is described.
 package examples
 

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Multiprecision oracle: writes internal/*/testdata from definitions, never from the Go code."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python -m oracle list | write [NAME …] | check [NAME …] [--rows N] [--seed S] | selftest | compare WORKLOADS.json [NAME …]
 
 write makes the files whose path contains a NAME (all without). check makes N random rows of each again and compares

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random allocation: P = (1/t)·Σ N(μe_i, I) against Q = N(0, I), from the definition.
 
 With Y_i = e^{μx_i − μ²/2} and S = (Y_1 + … + Y_t)/t = dP/dQ, the divergence is E_Q[(S − e^ε)⁺] towards REMOVE and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rényi divergences of random allocation: ln E_Q[S^{1+s}] towards REMOVE and ln E_Q[S^{−s}] towards ADD, from the definition.
 
 S is the mean of the products of the Y of all subsets of `selected` of `steps` steps. Moments of one Y are closed forms; of a

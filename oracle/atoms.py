@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exact curves of compositions with finitely many losses: sums over counts, at any size of δ.
 
 A curve is a list of steps: losses l_j rising, A_j = P(L ≥ l_j), B_j = Q(L ≥ l_j); then δ(ε) = A_j − e^ε B_j for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The best of a random number of runs: what some order of the outputs reaches, from the definition.
 
 A run has outcomes of probabilities p on one dataset and q on the other. The best output has the probability

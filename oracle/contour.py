@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """δ(ε) of a composition by the contour integral, in multiprecision, with every step halved as a check.
 
 δ = (1/π) ∫₀^∞ Re[e^{K(s)−sε}/(s(s+1))] dt on s = θ + it, θ > 0, half weight at t = 0. The trapezoid sum with step Δt equals

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From Rényi divergences to (ε, δ): Canonne, Kamath, Steinke 2020, Prop. 12, minimised over real orders.
 
 With s = α − 1 and K the cumulant, the bound is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """K(s) = ln E_P[e^{sL} | L < ∞] by quadrature of the densities or exact sums, at complex s.
 
 K is returned as a principal logarithm: compare modulo 2πi.

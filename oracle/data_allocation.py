@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random allocation: epochs of one to three steps by integration, of more by sampling with stated confidence."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small cases of batches and of participation, counted out: what no bound may be below."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The best of a random number of runs, or the first one above a threshold: pld/testdata/best.json."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/pld/testdata/closed.json: one Laplace, groups of randomized response and pure-DP, (ε,δ) atoms — exact sums."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/theorem/testdata: one guarantee turned into another, as the papers state it."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/pld/testdata/declared.json: zCDP guarantees composed with mechanisms.
 
 A ρ-zCDP mechanism's curve is below the conversion c(ε) in both directions, hence below the largest function that is convex in e^ε and

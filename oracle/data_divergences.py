@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """loss/testdata/divergences.json: what only Rényi divergences bound: zCDP on Poisson samples, and the first run above a threshold."""
 
 from functools import partial

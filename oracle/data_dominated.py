@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Classes of mechanisms that one pair dominates: what that pair has, and what members of the class reach, found by search."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/pld/testdata/engine*.json: exact curves of compositions of every kind."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/gdp/testdata: the exact Gaussian curve and its inverse."""
 
 from functools import partial

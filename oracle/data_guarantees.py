@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/accountant/testdata/guarantees.json: the least mu of Gaussian DP, of discrete Gaussians and replaced samples too, Rényi divergences, and the least rho of (xi, rho)-zCDP."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/loss/testdata: K(s) of single mechanisms at real and complex s."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs through a matrix on batches that are drawn at random: mixtures of normals over all places of a record, small cases."""
 
 import math

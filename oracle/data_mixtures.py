@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mixtures of normals, groups of records under Poisson sampling, and batches of fixed size."""
 
 from functools import partial

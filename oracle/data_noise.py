@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Discrete and cut-off noise and selections: internal/loss/testdata/noise.json (K) and internal/pld/testdata/noise.json (curves)."""
 
 from functools import partial

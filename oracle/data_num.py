@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/num/testdata: logarithms of the normal distribution function and log-space arithmetic."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Releases on disjoint parts: what an adversary reaches who decides after each output what comes next.
 
 Every mechanism here has finitely many outputs, so that the best play is found by looking at all of it. The

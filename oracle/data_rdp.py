@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/rdp/testdata: ε(α) of single mechanisms, and the best conversions of compositions over real orders."""
 
 import random

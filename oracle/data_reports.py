@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports that everybody randomizes, in a random order: the clones' pair from its definition, and what attackers of small datasets see, counted out."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/pld/testdata/sampled_steps.json: 1 to 50 steps of sampled Laplaces, responses and declared guarantees."""
 
 from functools import partial

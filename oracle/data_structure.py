@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of losses and of Rényi divergences composed with others, and the best of a random number of runs, from their definitions."""
 
 from functools import lru_cache, partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/theorem/testdata: the classical theorems as their papers state them."""
 
 from functools import cache, partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/accountant/testdata/traps.json: ledgers on which accountants are known to fail, with their true curves."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Discrete Gaussian noise on several coordinates: every way to move whole numbers, chosen anew after each answer."""
 
 from functools import lru_cache, partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """internal/zcdp/testdata: the tight conversion of ρ-zCDP, infimum over real orders."""
 
 from functools import partial

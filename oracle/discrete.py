@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Noise on whole numbers and cut-off noise, from their definitions: probabilities one by one, sums of n by exact integers."""
 
 import bisect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exact curve of any workload: picks the method that suits each direction and takes the larger curve.
 
 finite losses → sums (atoms); Laplace and finite losses → residues (laplace); one subsampled or any plain Gaussians → the definition;

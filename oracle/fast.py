@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Long sums in MPFR (gmpy2), five times faster than through mpmath objects; same precision, same inputs."""
 
 import operator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exact curves of compositions of Laplace mechanisms and finite losses, by residues.
 
 M(s) = E_P[e^{sL}] of one Laplace mechanism is [(s+1)e^{s·e0} + s·e^{−(s+1)e0}]/(2s+1): two exponentials with rational

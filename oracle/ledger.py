@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compositions: a workload's events as counted pairs in one direction, and its Rényi conversions."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a mechanism in protobuf JSON spelling to its dominating pair in one direction."""
 
 from mpmath import mp, mpf

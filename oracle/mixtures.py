@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mixtures of normals against one normal, or against their mirror image: K(s) and δ(ε) from the definition.
 
 A pair is (P, Q), each a list of (mean, weight) of unit normals.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ln of the normal distribution function and the exact Gaussian privacy curve."""
 
 from mpmath import mp, mpf

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Working precision, exact inputs, and how numbers are written.
 
 Inputs are binary64: a float is converted without rounding, so the oracle answers

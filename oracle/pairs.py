@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dominating pairs (P, Q) as densities or atoms, straight from the mechanisms' definitions.
 
 Every pair is one direction: L = ln dP/dQ under x ~ P. Units are those of the mechanism's own output.

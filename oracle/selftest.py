@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The oracle against itself by unrelated methods, and against a file of workloads with known truths."""
 
 import json

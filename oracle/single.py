@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """δ(ε) straight from the definition: one mechanism, or two of them, on the line."""
 
 from mpmath import mp, mpf

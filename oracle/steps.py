@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A few steps of a sampled Laplace: the losses' law on ever finer grids, convolved exactly, extrapolated to step 0.
 
 One step has atoms at both ends of its losses and a density between. Each grid cell's masses go to its two ends so that those

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files: one JSON object {about, rows or tables}, one row per line, the same bytes from the same oracle."""
 
 import json

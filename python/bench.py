@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What accounting costs a training loop: `make test-frameworks` runs it for docs/frameworks.md.
 
     python bench.py --accountantd ../bin/accountantd

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generates src/privacy_accountant/proto from ../proto: `make python-proto`.
 
 It needs grpcio-tools 1.49.1 (protoc 21.5), for Python 3.10 and 3.11. What it

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fuzzes one target: fuzz.sh PACKAGE TARGET TIME.
 #
 # Up to Go 1.26 the fuzzer sometimes takes its own end for a failure on a machine that is busy, and says

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Looks for what no test has found yet: search.sh MINUTES PACKAGE...
 #
 # In turns, until the time is over: every property test with seeds of its own, and every fuzz target of the packages

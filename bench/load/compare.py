@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The daemon beside a bare one, in turn: make bench-load BARE=path/to/limits.
 
 BARE is a program without accounting (gRPC, one committer, bbolt, acknowledged

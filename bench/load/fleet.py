@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bbolt and PostgreSQL in turns, with and without a synchronous standby, and with three daemons: make bench-fleet.
 
 Every server runs on this machine, with fsync on. The loads take turns, since what else the machine

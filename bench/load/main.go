@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command load reports a fixed workload to a running accountantd and prints one
 // JSON object: reports a second, the latency of acknowledgements, and the CPU
 // that a report takes on both sides.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checkpoints of Opacus and pickles of plain values, for the tests of internal/interchange.
 
     python checkpoints.py          writes into internal/interchange/testdata and its pickle/testdata

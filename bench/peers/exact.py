@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes workloads.json: what the accountants are asked, with the exact ε.
 
     python exact.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """accountctl import and export against the real packages: the same events, the same ε.
 
     python interchange.py golden                         writes internal/interchange/testdata/peers.json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The smallest noise for a target, by Opacus and by accountctl: the table in README.md.
 
     make build && make bench/peers/.venv/ready

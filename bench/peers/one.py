@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs one public accountant on one workload and prints one JSON object.
 
     python one.py PEER < workload.json           {"epsilon": 1.83, "lower": 1.82}

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the public accountants and accountctl on the same workloads, one after
 the other in the same run, and writes results.md beside this file, and the summary
 of docs/benchmarks.md with its picture.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command accountantd is the privacy accountant's daemon: it keeps ledgers in a
 // data directory and serves them over gRPC.
 package main

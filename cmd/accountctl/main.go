@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command accountctl asks and manages the privacy accountant: it computes what
 // mechanisms cost without a daemon, and creates, charges, queries and closes the ledgers
 // of accountantd.

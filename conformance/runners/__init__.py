@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What asks each accountant. One file is one project; ACCOUNTANTS there maps a name to a function.
 
 The function takes a case, {"adjacency", "events", "delta"}, and returns {"epsilon": ε}, the least ε that the

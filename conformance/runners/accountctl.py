@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """accountctl of this project; ACCOUNTCTL names the program."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """autodp: its Rényi composition."""
 
 from . import Refused, each, noise_multiplier, only_add_or_remove, sampled

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Google's dp_accounting: its PLD and its RDP accountant."""
 
 import math

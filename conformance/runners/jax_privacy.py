@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JAX Privacy: its accountant of DP-SGD, by PLD. It needs only dp_accounting; the packages that name types of arrays
 and of schedules, and import JAX, are stood in for."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opacus: its three accountants. They need only NumPy and SciPy; the packages around them, which import torch, are stood in for."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Microsoft's prv_accountant: its upper bound with an error of 0.01 in ε and of δ/1,000 in δ."""
 
 from . import Refused, each, noise_multiplier, only_add_or_remove, sampled

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """riskcal: its accountant of steps of DP-SGD."""
 
 from . import dp_sgd_steps

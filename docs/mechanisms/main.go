@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command mechanisms writes docs/mechanisms.md: what the protos say of each mechanism,
 // where its descriptor is defined, and what the accountant answers about the workload
 // in examples/mechanisms. It also writes the protos' comments as a table of package mechanism,

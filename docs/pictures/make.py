@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws the pictures of README.md and docs/dashboard.md: `make pictures`. Needs Chromium.
 
 A daemon with an example ledger is started, its pages are photographed, and gain.svg is drawn

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How Sphinx makes one site of README.md and the pages of docs/: `make site` (docs/decisions/site.md)."""
 
 import posixpath

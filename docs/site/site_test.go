@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package site_test opens the site that `make site` has built, as a reader does who has only its files.
 package site_test
 

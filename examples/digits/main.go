@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command digits trains a classifier of handwritten digits with DP-SGD and
 // reports every step to accountantd.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package access decides who may do what: it reads an access policy and answers whether a caller
 // holds a role on a ledger, on a dataset or on the whole daemon, and by which grant of the policy.
 // Everything that no grant allows is denied.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package accountant answers what a composition of mechanisms costs: it asks
 // every analysis that applies and gives the least of their proven upper bounds,
 // naming the winner.

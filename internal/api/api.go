@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package api has the services of the API as one: a client and a server of all of them, and their methods by name. The
 // clients, the daemon and the HTTP port use it, so that which service has a method is said in the protos alone.
 package api

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package audit checks ledgers against what their logs say: it goes through the
 // stored bytes of one ledger, from its genesis on, decides every entry again and
 // compares what was kept elsewhere (receipts, signed heads, what a daemon or a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package charts makes figures of what the API answers, for the commands and the pages: the
 // privacy curve, an attacker's errors, and how a budget was used up.
 package charts

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package durable writes files that survive a power cut.
 package durable
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package figure draws lines over two axes: as SVG (svg.go) and with characters in a terminal
 // (text.go). Both show the same: the layout of the picture is in layout.go, its colours are in
 // style.go, and the labels of axes in ticks.go.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gdp answers exactly about compositions of Gaussian losses. Any number of different
 // Gaussians is one Gaussian with μ² = Σ n_j·μ_j² (Dong–Roth–Su 2022, arXiv 1905.02383v3, Cor.
 // 3.3), whose privacy curve is known (Balle–Wang 2018, Thm 8).

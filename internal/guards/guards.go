@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package guards gives a guard to budgets that were given without one: for the daemon, and for the commands that say
 // what each guard would allow.
 package guards

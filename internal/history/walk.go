@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package history goes through a ledger's entries in order, and says how it stood after any of them, and what
 // each part of the entries has spent. It computes no ε, and decides nothing: what was accepted is a fact.
 package history

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package interchange reads and writes what other accountants keep: the event trees
 // of Google's dp_accounting (DpEvent) and the histories of Opacus's accountants. It reads the state of Flower's.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package keeper runs lanes, queues and batches: the concurrency between the
 // server and the pure decisions of package ledger, over a ledger.Store.
 //

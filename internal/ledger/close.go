@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // Close ends the ledger: it takes no more charges. What open reservations hold is

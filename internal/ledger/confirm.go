@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // confirms refuses a confirmation where there is nothing to confirm, and one by a single person.

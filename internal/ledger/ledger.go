@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ledger decides what a charge does. It is pure: no clock, no I/O, no
 // concurrency. A State is a ledger as committed; a Batch collects decisions on
 // top of it; a Store (declared here, implemented by package persist) makes a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // parentLedger is the ledger that has set aside what this one may spend. It is "" where

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // Release gives back what is left of a reservation: nothing was, or will be,

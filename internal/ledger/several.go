@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // Agree returns nil if all ledgers have the same adjacency and the same unit of privacy, and otherwise an

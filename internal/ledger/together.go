@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // Together is what was done in all members of a set at once. It stands in a journal and changes

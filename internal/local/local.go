@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package local is the daemon's side of ledgers that the programs of one user share without a
 // standing daemon: Client.local in Python. docs/decisions/local.md says how both sides agree on
 // who starts the daemon and when it ends.

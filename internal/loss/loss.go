@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package loss is what the analyses share: the privacy loss of a mechanism under an
 // adjacency, through its cumulant K(s) and its dominating pair
 // (docs/math/cumulant.md §1). It knows no kind of mechanism.

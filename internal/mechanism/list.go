@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package mechanism
 
 // List is a list of values that can be compared with == and be part of a map's

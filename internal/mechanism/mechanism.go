@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package mechanism holds the descriptors of differentially private mechanisms
 // as comparable values: what was run, in the parameters its user reported.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package num
 
 // Interrupt ends a computation from inside, at any depth. Every loop that can take long calls

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package num is the arithmetic below the analyses: log-space functions, normal
 // tails with full relative accuracy, directed rounding, sums and safe searches.
 //

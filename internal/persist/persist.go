@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package persist keeps ledgers in one bbolt file: the bbolt implementation of
 // ledger.Store, and the only room that knows bbolt.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package plain makes text that others wrote harmless to show.
 package plain
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pld answers a composition from the distribution of its privacy loss
 // itself: exactly, from above and from below.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rdp bounds a composition by Rényi differential privacy: the exact
 // Rényi divergence of every mechanism at a continuous real order, added up
 // (Mironov 2017, arXiv 1702.07476v3, Prop. 1), and converted at the best order

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package record makes the bytes on disk and reads them again (accountant.record.v1),
 // the digest of what an action asks, and the hashes that chain a ledger's records.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package server is the daemon's edge: the gRPC service over a keeper and the
 // accountant, its interceptors, health, reflection, sockets, and the HTTP port
 // with metrics. Handlers translate and delegate; package wire validates, one

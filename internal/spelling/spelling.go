@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package spelling says how the API's values are spelled for people, in tables and on pages:
 // numbers, times, labels, adjacencies, mechanisms, budgets, what an entry did, a ledger's state,
 // and what a guarantee means. Where a flag takes such a value, it is spelled as the flag takes it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package statement writes privacy statements for people, as Markdown.
 package statement
 

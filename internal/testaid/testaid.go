@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package testaid has what the tests of several rooms need: of files, of logs, and of long loops. Nothing
 // else imports it.
 package testaid

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package theorem bounds a composition by one classical theorem, asked for by
 // name, and turns one privacy guarantee into another where that is a theorem.
 //

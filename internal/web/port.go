@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package web is what the daemon serves over HTTP: metrics and health for machines that watch it, and,
 // where that is safe, pages for people and the API as JSON.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package wire stands between the API's protobuf messages and the domain: it
 // converts in both directions and holds all validation of what comes from outside.
 // Questions about privacy and their answers are package questions', JSON is package

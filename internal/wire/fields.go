@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package wire
 
 // Given makes a number of the domain an optional field of the API: 0 becomes absent.

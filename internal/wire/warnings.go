@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package wire
 
 // The names of warnings. They are stored in ledgers, so they never change.

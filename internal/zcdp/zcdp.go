@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package zcdp bounds a composition by zero-concentrated differential privacy
 // (Bun–Steinke 2016, arXiv 1605.02065v1): the sum of ρ (Lemma 1.7), converted
 // with the infimum over real orders of Canonne–Kamath–Steinke 2020, Prop. 12.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scikit-learn's digits (examples/digits/README.md has source and licence), without scikit-learn."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DP-SGD in plain NumPy, every step in a ledger whose plan nothing can overrun.
 
     python digits_numpy.py [--server unix:data/accountant.sock] [--steps 500]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A PyTorch model trained with Opacus, every step in a ledger whose plan nothing can overrun.
 
     python digits_opacus.py [--server unix:data/accountant.sock] [--epochs 8]

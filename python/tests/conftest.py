@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The real daemon, and a proxy that cuts and delays. Tests need the binary ACCOUNTANTD."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An issuer of tokens for tests: an RSA key, its public half for the daemon, and signatures by RFC 8017 §8.2."""
 
 from __future__ import annotations

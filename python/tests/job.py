@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A training job in a process of its own: python job.py SERVER LEDGER CHECKPOINT STEPS [SAVE_EVERY].
 
 It goes on from its checkpoint, prints each step after it is covered, and saves one every

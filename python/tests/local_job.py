@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What processes do that share a directory with ledgers; test_local.py starts them."""
 
 from __future__ import annotations

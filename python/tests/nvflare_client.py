@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A client of test_nvflare: it adds one to the weights."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A job of test_nvflare in FLARE's simulator: nvflare_job.py SERVER LEDGER ROUNDS DIRECTORY."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The asyncio client: the same generators carried out, so here is what differs."""
 
 from __future__ import annotations

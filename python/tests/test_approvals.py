@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What two people have to do, and who may do what, through both clients and with the real daemon."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RandomAllocation: what it deals is what it promises, and what it charges is what it dealt.
 
 The statistical tests are of fixed seeds, so each is passed or failed once and for all. Each would

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A daemon that is not there, and one that goes away and comes back: what is raised, and what the log has."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contexts, which accountctl login makes and both programs and this package read."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Datasets: one budget for all ledgers that name one, through both clients."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Environment variables that nothing reads."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples run, charge what they say, and learn something."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A daemon that bounds what one caller takes."""
 
 from __future__ import annotations

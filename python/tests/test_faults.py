@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Daemons, jobs and networks that break in the middle."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Opacus job of docs/first-training.md is killed and started again, and its account stays right."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Flower's own strategies and loop, with a stand-in for the network: it calls the clients' function in this process,
 because Flower's simulation needs Ray. Run by make test-frameworks."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Budgets that are given without a guard."""
 
 from __future__ import annotations

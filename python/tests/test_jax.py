@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JAX, pandas and matplotlib. Run by make test-frameworks."""
 
 from __future__ import annotations

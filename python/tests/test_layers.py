@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package can be read from the bottom: its imports form no circle."""
 
 from __future__ import annotations

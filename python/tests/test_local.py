@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ledgers in a directory that processes share without a standing daemon."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The mapping from keyword arguments to the API's messages, and what needs no daemon."""
 
 from __future__ import annotations

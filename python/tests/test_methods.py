@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every method of the API has a verb in both clients."""
 
 from __future__ import annotations

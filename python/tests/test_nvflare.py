@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NVIDIA FLARE's simulator: its server, two clients and the workflow FedAvg. Run by make test-frameworks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers without a daemon."""
 
 from __future__ import annotations

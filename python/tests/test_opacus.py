@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opacus: what its optimizers do is what the ledger has. Run by make test-frameworks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python that README.md, docs/python.md and docs/sets.md show is run, and prints what they say.
 
 A page's blocks marked "pycon" are compared like doctests, those marked "python" are run; all

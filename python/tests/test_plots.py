@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots as a newcomer sees them: in a notebook, and in a script without a screen."""
 
 from __future__ import annotations

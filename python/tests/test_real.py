@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real numbers are read as what they are, or refused: text, bools and NaN by no function of the package.
 
 The functions are found as those with whole numbers are.

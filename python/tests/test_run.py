@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs: what is covered, charged, given back and refused."""
 
 from __future__ import annotations

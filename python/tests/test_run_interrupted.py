@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run that is interrupted at lines of its own: by Ctrl-C, and by a signal's handler that uses the run.
 
 RUN_STRIDE=1 is every line, instead of some.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random games against a run: whatever happens around it, each step that was made is charged.
 
 The oracle is dumb. It adds up the ledger's entries: what is charged must be the steps whose

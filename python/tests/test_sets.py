@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several ledgers that are charged together, on the real daemon."""
 
 from __future__ import annotations

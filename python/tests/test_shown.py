@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How things look: one line for repr, a card in a notebook, frames."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What people get wrong in Python, and what they are told."""
 
 from __future__ import annotations

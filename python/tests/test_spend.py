@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One release at a time: set aside, computed, charged."""
 
 from __future__ import annotations

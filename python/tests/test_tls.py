@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TLS with the daemon's files, and certificates that say who reports."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokens that say who calls, with the real daemon."""
 
 from __future__ import annotations

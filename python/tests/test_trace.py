@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trace of a caller's OpenTelemetry span goes with each call."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Callbacks of training frameworks, and trackers, with the real frameworks. Run by make test-frameworks."""
 
 from __future__ import annotations

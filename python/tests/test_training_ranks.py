@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Callbacks under torch.distributed: rank 0 covers for all, and all stop together. Run by make test-frameworks."""
 
 from __future__ import annotations

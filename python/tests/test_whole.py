@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts, sizes and indices are read as what they are, or refused: never cut, by no function of the package.
 
 The functions, and which of their parameters are whole numbers, are found by their signatures. A new function is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the notebooks in docs/notebooks, and compares what their cells say with what is stored in them.
 
     python run.py [--update] [NOTEBOOK...]

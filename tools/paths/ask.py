@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs examples of Python: a line of input is a JSON list of sources, and the answer one of what they print."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An empty root: a shell, the system's libraries and one Python. No Go, no clone, no network but loopback.
 
 It needs Linux and the right to make namespaces, which root has, and others have where the system

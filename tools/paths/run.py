@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Walks the pages that take a new user from `pip install` to an end, each in an empty root, by their text alone.
 
     python run.py [--wheel FILE] [--update] PAGE...

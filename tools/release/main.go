@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command release builds what users install, for every platform, into dist/: archives and Debian
 // packages with both programs, wheels of the Python package that contain them, its source
 // distribution, a software bill of materials for each platform, and the checksums of all.

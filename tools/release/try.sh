@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tries what tools/release has made for this Linux machine, each in an empty directory: the
 # checksums, the archive, the Debian package's files, and the wheel in a new environment of every
 # Python from 3.10 that is installed. Nothing of the clone is used but dist/.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package audittest writes random ledgers, decided by package ledger, to stores.
 package audittest
 

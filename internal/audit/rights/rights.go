@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rights compares what was written with the access policies that were in force then, which
 // the ledger system:access has. It reports what no caller can have done by the API, and nothing
 // that somebody may have done whom the entry does not show fully: docs/audit.md lists both.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pickle reads the plain values of a Python pickle without running anything: numbers,
 // strings, lists, tuples and dictionaries. A pickle is a program for a small machine with a stack;
 // whatever it says about classes and functions becomes an Opaque value that only has a name. No

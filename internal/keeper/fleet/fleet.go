@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fleet is a store that several daemons write to at the same time, as one of them sees it: where ledgers stand
 // now, what other daemons have changed, and how two that write to one ledger make way for each other.
 package fleet

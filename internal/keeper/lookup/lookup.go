@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lookup finds what a store already says: ledgers, by going through its list, and what entries say of budgets,
 // datasets, refunds and sets. It only reads, and knows no lock, queue or goroutine, so none of these waits for it.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package budget is what a ledger's budgets or its plan allow, and how much of it is used. It knows of no
 // entry and no action: package ledger takes events from an Account and gives them back.
 //

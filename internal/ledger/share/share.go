@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package share says what a ledger takes of the budget above it, which is its parent's or
 // its dataset's, and what it gives back when it is closed. The decisions on these entries
 // are in package ledger.

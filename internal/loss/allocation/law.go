@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package allocation bounds the distribution of a sum of independent likelihood ratios, from
 // above and from below in convex order (docs/math/allocation.md). A record that takes part in
 // one of t steps, chosen at random and hidden, has the likelihood ratio (X₁ + … + X_t)/t.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package compound has the kinds that are made of others: groups of records (group.go), and
 // releases on disjoint parts of the data (parallel.go) with their pair (parallelmass.go,
 // testhull.go) and what an adversary can make of them (choices.go).

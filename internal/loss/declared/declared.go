@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package declared has the kinds that are a guarantee without the mechanism that has it: pure and
 // approximate DP, ρ-zCDP, μ-GDP and name-and-shame (declared.go), tables of Rényi divergences
 // (renyi.go) and of losses (table.go).

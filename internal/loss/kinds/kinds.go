@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package kinds lists the kinds of mechanism that have a loss, and takes the losses of what was
 // reported.
 package kinds

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package losstest reads what the oracle writes, for the tests of the analyses:
 // mechanisms in the spelling of the API and numbers with more digits than a
 // float64 has. It also draws mechanisms of every kind for property tests.

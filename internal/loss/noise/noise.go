@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package noise has the kinds that add noise to numbers: Gaussian, Laplace, histograms and
 // counting queries (noise.go), noise on the whole numbers (discretelaplace.go, discretegaussian.go)
 // with its masses and samples, truncated Laplace noise, and Gaussian noise through a matrix

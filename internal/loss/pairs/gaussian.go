@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pairs has the losses that many kinds of mechanism have: the Gaussian and the Laplace
 // pair, randomized response, which is also every guarantee of pure or approximate DP, and the
 // pair of a bounded range of losses.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package participation bounds how far one record can move the output of a matrix mechanism
 // if it takes part in several steps.
 //

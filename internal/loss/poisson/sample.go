@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package poisson is what a Poisson sample makes of a loss, whatever its kind: of its pair as
 // masses (pair.go), of its outcomes (sample.go) and of how its characteristic function decays
 // (decay.go). A kind that can be sampled implements Sampleable.

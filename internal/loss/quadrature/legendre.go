@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package quadrature
 
 // The Gauss–Legendre rule with 16 points on [−1, 1] (Abramowitz–Stegun 1964, Table

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package quadrature computes cumulants as sums over nodes: those of pairs with densities
 // relative to the normal's by the trapezoid rule, and those of pairs with finitely many
 // outcomes, or as many as a rule by panels has, as they are.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sampling has the kinds that run on a sample of the records. From the bottom:
 // gaussian (the sampled Gaussian pair, its curve and its masses), mixture (mixtures of Gaussians,
 // their curves and masses), sampled (any other loss that a sample may be drawn for), composed (several

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package selection has the kinds that tell one of several answers: the exponential mechanism and
 // its relatives and randomized response (selection.go), the noisy maximum (noisymax.go), and the
 // best of several runs (repeat.go).

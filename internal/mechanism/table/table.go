@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package table reads the table of a mechanism's parameters from the tags on the fields of its descriptor:
 //
 //	StandardDeviation float64 `field:"1" role:"scale" range:">0" need:"required"`

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package book says once, for every store, what a proposal changes: the bytes of its entries and their chain, the
 // writers' lanes, the totals, the open reservations, and the head of the ledger. It does no I/O. A store reads the rows
 // that Rows asks for, locks them in its own way, and writes what a Change holds if nothing else has changed them.

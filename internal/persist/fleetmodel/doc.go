@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fleetmodel is a small model of several daemons that keep one ledger on a PostgreSQL
 // primary with a synchronous standby. Explore visits every state that the model reaches within
 // its bounds, in every order of steps, and returns the shortest way to a state in which a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fleetmodel
 
 // Rules are what the daemons do. Each can be left out.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fleetmodel
 
 // backend makes the steps of a daemon's session that the servers and the network decide on.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fleetmodel
 
 // history is a ledger's entries in their order, two bits each; an entry is the number of the client

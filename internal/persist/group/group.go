@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package group lets calls that come at the same time share one commit. Every store's writes go
 // through it: whoever wants to write submits an operation, and one goroutine, the committer, hands
 // all operations that wait to the store together.

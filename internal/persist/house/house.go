@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package house carries ledgers from one kind of store to another. What is carried is a file as the
 // bbolt store keeps it (package rows): a backup of every store is such a file, and every store can be
 // filled from one. The rows stay as they are, byte by byte, so hashes and receipts do.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package memory is a ledger.Store in memory that fails on request. It is what
 // the bbolt store is compared with, and what tests of the rooms above run on:
 // plain code, the same stored bytes and hashes, failures in pairs (the write is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package packs is the form in which entries of one ledger are kept together. A pack rebuilds the canonical bytes of
 // each entry exactly: the hash chain is over those, and does not know how they are kept.
 //

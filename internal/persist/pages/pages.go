@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pages reads the pages of a bbolt file without bbolt, and says whether they
 // make whole trees.
 //

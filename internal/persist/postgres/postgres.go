@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package postgres keeps ledgers in a PostgreSQL database, where any number of daemons serve them:
 // a ledger.Store, and the only room that knows PostgreSQL.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package storetest is the contract of ledger.Store as tests. Every store runs it: bbolt, also opened anew before
 // each call, memory, also with tiny limits, and PostgreSQL, also through two handles in turns.
 package storetest

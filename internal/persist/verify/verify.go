@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package verify goes through all of a store's file, or of a backup: it has every ledger's log decided
 // again (package audit), and compares every row that follows from the log with what follows. It needs
 // no store, only the rows of the file.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package closed has the compositions whose privacy profile δ(ε) is known in closed form, or
 // as a sum over few outcomes:
 //   - one release whose loss has such a form (loss.CurveOf): Laplace noise, one step of the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package contour computes the privacy profile δ(ε) of a composition by inverting the
 // characteristic function of its privacy loss.
 //

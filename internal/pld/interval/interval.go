@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package interval holds what every analysis below pld shares: how close the bounds of
 // an answer should be, and what two intervals that hold together prove.
 package interval

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lattice composes privacy losses on a grid: every release's distribution of losses
 // becomes masses at the points offset + i·step, and Fourier transforms convolve them.
 //

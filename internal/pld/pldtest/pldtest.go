@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pldtest makes the compositions that the tests of pld and of the packages below it
 // ask about.
 package pldtest

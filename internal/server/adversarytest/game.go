@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package adversarytest plays the privacy game of docs/math/adaptivity.md §5.1 against ledgers that
 // say yes or no. It finds an adversary's best strategy by going through the whole tree of
 // the game, plays it out against fresh ledgers, outcome by outcome, and counts what it

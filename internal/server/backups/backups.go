@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package backups sends copies of the store to clients, and knows whether the store was moved away by
 // a final one.
 package backups

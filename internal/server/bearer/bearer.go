@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bearer proves who calls by tokens: JSON Web Tokens (RFC 7519) that an issuer has signed,
 // such as an OpenID Connect provider or a Kubernetes cluster for its service accounts.
 //

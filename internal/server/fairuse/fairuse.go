@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fairuse bounds how much of the daemon one caller takes: calls a second, with the charges in
 // streams among them, and time for which its questions are computed. Whoever proves who they are has an
 // account of their own. All others share one, as they could give themselves as many names as they like.

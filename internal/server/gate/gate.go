@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gate lets calls of the API pass, or not: an option of each method says which role it needs and what
 // for, package access decides by the policy in force, and the gate keeps
 // that policy up to date. A call that is open when the policy changes is decided again.

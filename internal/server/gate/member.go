@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gate
 
 // On returns the passage of the same call as if it were about one ledger. A call about several

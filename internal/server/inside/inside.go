@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package inside carries calls from the daemon's HTTP port to its own gRPC service, over a connection of
 // the process with itself. So pages and JSON pass the same interceptors, validation and rights as a call
 // from outside, and get the same errors.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lineartest plays concurrent clients against the budget of one ledger of
 // a running service, lets them retry what failed, and checks with porcupine that
 // all of it is linearizable: there is an order of the calls, each between its

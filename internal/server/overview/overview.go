@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package overview answers what a dashboard shows: what every ledger has spent, how it came to that, who spent
 // it, and when its budget may be used up. What it has found is kept for as long as it holds: a row as long as
 // its ledger has the same head, and what is known of entries for ever, as they never change.

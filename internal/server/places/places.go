@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package places hides, in the token of a list's next page, how far the list has been looked through.
 // A page may end at a name that its caller may not see, so the token has that name encrypted.
 package places

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package policies keeps the access policies that come into force in a ledger of their own. There an audit finds
 // them, and so do the other daemons of the same store, which all follow the newest one.
 package policies

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package refusals remembers, in memory and since the daemon was started, which charges the ledgers have refused.
 //
 // A refused charge is no entry: nothing was charged, and a stored row for each would let whoever is refused fill the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package servertest runs the real server for other packages' tests: over
 // loopback, with a bbolt store in a temporary directory unless told otherwise.
 package servertest

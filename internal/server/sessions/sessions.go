@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sessions answers questions about ledgers that grow: for each ledger it keeps a session of
 // the accountant, which is ready for the next step.
 package sessions

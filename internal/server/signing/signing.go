@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package signing signs heads of ledgers, and reads and makes the files of keys that do.
 package signing
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package spans records what the daemon does as OpenTelemetry spans: each call and stream, each batch of charges
 // with its decision, its append and the store's sync below it, and each analysis below the call that asked for it.
 // There is no span or event for a single message of a stream.

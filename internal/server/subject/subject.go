@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package subject answers what a workload, a ledger or several ledgers cost, each as it was read at one
 // committed position.
 package subject

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package upkeep verifies the store while it serves, and answers when it was last verified and backed up. These two
 // facts are noted beside the ledgers, so that they outlive the daemon and are known to all daemons of a database.
 // Nothing is decided by them: a note that cannot be written or read costs only the knowledge.

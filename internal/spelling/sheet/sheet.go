@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sheet spells answers of the API as tables: the columns that commands write as CSV and pages offer as files.
 package sheet
 

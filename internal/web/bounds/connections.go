@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bounds limits how much of the HTTP port a few callers can take away from all others: connections,
 // places for large requests, and lines of the log.
 package bounds

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package browser tests the dashboard as people use it: in a real browser, against a real daemon, with the
 // numbers that accountctl prints beside those on the pages. It has tests only.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package jsonapi is the API as JSON over HTTP, for languages and programs without gRPC: each method but
 // ReportStream is POST /accountant.v1.SERVICE/METHOD, whose body is the request and whose answer is
 // the response, both as `accountctl --output json` writes messages. A method that streams its answers gives

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package login lets people log in at an OpenID Connect provider, by its code flow with PKCE (RFC 7636),
 // state and nonce. Whoever has logged in has a session: a cookie that only the daemon can read and make.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pages is the dashboard: pages for people who do not read command lines.
 //
 // A page computes nothing about privacy. Every ε, δ and share on it is what a call of the API has

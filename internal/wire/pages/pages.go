@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pages reads which part of a list a request asks for, and makes the token with which the list goes
 // on: of ledgers, of datasets and of a ledger's entries.
 package pages

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package questions stands between the API's questions and the accountant's: it converts what a
 // client asks about privacy (a query, a curve, a calibration, a statement), and the answers, with
 // warnings about inputs that are allowed and often a mistake.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package questions
 
 // SpendingText says what the numbers of an answer about spending mean.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sets reads which ledgers a call is about that names several.
 package sets
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package wiretest has values and generators that the tests of packages wire and record
 // share. The numbers are made up: conversion does not depend on them.
 package wiretest

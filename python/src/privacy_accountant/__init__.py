@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What differentially private mechanisms cost, and ledgers of what was released.
 
     import privacy_accountant as pa

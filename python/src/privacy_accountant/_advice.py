@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What to do about a connection that was set up wrongly, as the Go client's advice.go says it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Receives a copy of the store."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What carries out plans, blocking: one writer on a connection."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether the daemon answers, and what the log says of that."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways to daemons that accountctl login has given names, by the rules of client/contexts.go."""
 
 from __future__ import annotations

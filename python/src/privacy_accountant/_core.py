@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The retry rule and the lanes, without I/O.
 
 What is to be done is a generator: it yields a Call or a Sleep and is sent the Call's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run has set aside for the steps that come next."""
 
 from __future__ import annotations

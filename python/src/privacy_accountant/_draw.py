@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is drawn with matplotlib, where it is there: axes, and curves on them.
 
 It looks as the daemon's pages and "accountctl plot" do: axes are named in words, lines have their

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Environment variables that nothing reads, most probably misspelt ones."""
 
 from __future__ import annotations

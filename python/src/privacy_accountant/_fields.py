@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages of the API from keyword arguments, by the API's own description."""
 
 from __future__ import annotations

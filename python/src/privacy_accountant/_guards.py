@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guards for budgets that were given without one."""
 
 from __future__ import annotations

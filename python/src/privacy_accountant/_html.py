@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small cards for notebooks: a title, a table and a chart as inline SVG. They need nothing but a browser."""
 
 from __future__ import annotations

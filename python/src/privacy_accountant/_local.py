@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A directory with ledgers, served by a daemon that this package starts and that ends after its last user.
 
 docs/decisions/local.md says why it is done so. What holds it together:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """accountctl as a child process that answers questions, started once and kept."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Questions about what mechanisms cost: arguments in, a request of the API out."""
 
 from __future__ import annotations

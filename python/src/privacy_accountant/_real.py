@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one reader of real numbers: text, bools and NaN are refused, never taken for a number."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The services' methods on a channel, read from the API's descriptors; gRPC's two interfaces alike."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The verbs about several ledgers at once: arguments in, a request out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the daemon is and how patient to be."""
 
 from __future__ import annotations

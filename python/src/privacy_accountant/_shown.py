@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the API's messages look: one line for repr, a card with a chart in a notebook. str is as it was."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A lane with many writes in flight."""
 
 from __future__ import annotations

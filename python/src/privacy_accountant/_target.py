@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run charges: one ledger, or several together."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TLS from the environment, by accountctl's rules."""
 
 from __future__ import annotations

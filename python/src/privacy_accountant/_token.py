@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokens that prove who calls: read from a file, again when it changes, or from the environment."""
 
 from __future__ import annotations

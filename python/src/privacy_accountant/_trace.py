@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trace that a call belongs to, where the program uses OpenTelemetry."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the callbacks of training frameworks have in common.
 
 Each covers an optimizer step in the framework's last hook before it, so before its noise is released. A framework can

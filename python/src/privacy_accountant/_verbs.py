@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The API's verbs as plans: arguments in, request and what its answer becomes out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one reader of counts, sizes and indices: a number that is not whole is refused, never cut."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the daemon answers, for Python: NumPy arrays where NumPy is there, tuples where not."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batches into which every record is dealt at random, and what an epoch of them is charged as.
 
     deal = RandomAllocation(dataset_size=60000, steps=235)

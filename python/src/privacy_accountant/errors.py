@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What calls end with. Every error of this package is an AccountantError."""
 
 from __future__ import annotations

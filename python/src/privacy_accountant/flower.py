@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Flower: each training round of a strategy set aside before it, and charged after it.
 
     strategy = LedgerStrategy(FedAvg(…), client, "team/phones", gaussian(noise_multiplier=1.1))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keras: each batch covered by a ledger.
 
     with LedgerCallback(client, "team/mnist", step) as callback:     # ends the run on an exception, too

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lightning: each optimizer step covered by a ledger.
 
     callback = LedgerCallback(client, "team/mnist", step)

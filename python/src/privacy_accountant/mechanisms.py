@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mechanisms: what was run, never what it costs.
 
 Every kind of the API has a function here; its keyword arguments are the kind's fields, with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NVIDIA FLARE: each training round set aside before a task leaves the server, and charged when the next one begins.
 
     job.to_server(LedgerFilter("team/hospitals", "gaussian", {"noise_multiplier": 1.1}),

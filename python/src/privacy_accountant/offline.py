@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers without a daemon: what mechanisms cost, from the program accountctl that comes with this package.
 
     import privacy_accountant as pa

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opacus: every step of a DPOptimizer covered by a ledger before the weights change.
 
     privacy_accountant.opacus.connect("team/mnist", server="unix:/run/accountant.sock")

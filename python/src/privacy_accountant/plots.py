@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots, where matplotlib is there. Each function draws on axes and returns them: those that
 are given, or those of a new figure of pyplot. A notebook shows that figure below its cell; a
 script shows it with matplotlib.pyplot.show(), or saves it with axes.figure.savefig."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A training run whose steps are covered before their noise is released."""
 
 from __future__ import annotations

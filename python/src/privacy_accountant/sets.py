@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Handles for several ledgers that are charged together."""
 
 from __future__ import annotations

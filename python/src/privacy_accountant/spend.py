@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One release from the data, set aside before it is computed and charged after it."""
 
 from __future__ import annotations

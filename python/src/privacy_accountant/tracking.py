@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ε, what is left of the budget and the statement, for MLflow and Weights & Biases.
 
     with client.run("team/mnist") as run, Autolog(run, MLflow(), WandB()):

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package answers reads the question that flags ask of a workload or a ledger
 // (question.go), and writes what the accountant answers (answer.go) and states
 // (statement.go).

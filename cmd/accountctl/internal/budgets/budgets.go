@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package budgets holds the commands that change what a ledger may still spend: they
 // set a part of it aside, charge that part or give it back, make budgets larger, and
 // refund a charge. Each file is one command, and each command makes one write.

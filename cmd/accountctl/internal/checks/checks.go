@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package checks holds the commands that check ledgers, the daemon and its files, and
 // copy them: verify decides every entry again (verify.go, verify_log.go), head gets the
 // daemon's signature under a ledger, backup copies the store, and doctor looks at the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cli is the frame of every subcommand of accountctl, and knows none of them:
 // Program holds what they share; connect.go reaches the daemon; exit.go makes errors
 // one line and an exit status; output.go and table.go write answers for programs and for

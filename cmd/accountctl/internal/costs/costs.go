@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package costs holds the commands that say what mechanisms cost, most of them without
 // a daemon:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package datasets holds the commands under "accountctl dataset": they register the datasets
 // whose budgets ledgers spend, show and change them, and state what holds for all the
 // ledgers of one together. One file is one command.

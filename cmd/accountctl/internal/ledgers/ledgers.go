@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ledgers holds the commands that create and close ledgers, charge them, and
 // show what is in them. The commands under "accountctl ledger" are in create.go, get.go,
 // list.go, reconcile.go and close.go; every other file is one command. ledger.go and

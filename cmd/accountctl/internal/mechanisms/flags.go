@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package mechanisms makes flags of the API's mechanisms: it is the one place that knows
 // which parameters they have. kinds.go reads the kinds and their parameters from the
 // API's messages, and their names from what people type; help.go describes them; flags.go

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package several has what commands share that can be about several ledgers at once: which ones are named,
 // what they answer, and which of them have refused a write.
 package several

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package values holds flags whose values are the API's: an adjacency, labels and budgets.
 package values
 

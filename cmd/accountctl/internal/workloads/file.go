@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package workloads reads what to charge or to ask about: a workload file (file.go), or
 // one mechanism from flags in its place (charge.go).
 package workloads

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package writes makes one write to a ledger under a request ID, so that the same command
 // can be repeated: it adds the flags of a command that writes, sends the write, and says
 // what became of it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package inspect looks at a database as a daemon would find it, and changes nothing: what it promises about
 // acknowledged commits, what lies between, what the user may do, and which store it has.
 package inspect

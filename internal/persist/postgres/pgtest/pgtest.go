@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pgtest runs throwaway PostgreSQL servers for tests: one that all tests of a binary
 // share, and others, with a synchronous standby if asked, that a test may stop, kill and promote.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package reach says how a database is reached: by an address that is safe, with a password from a file, and
 // without requests to cancel. It explains in plain words why it cannot be reached.
 package reach

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package schema is the tables of the database in their versions, without what makes them.
 package schema
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sweep verifies what a database has of its ledgers, a little at a time, while daemons charge them: that each
 // row is as it was written, that the entries of a ledger are a chain from its genesis to its head, that all the rest of
 // a ledger agrees with them, and that no row is missing by which an earlier charge is found again.

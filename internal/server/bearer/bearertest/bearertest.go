@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bearertest is an issuer of tokens on loopback, for tests. It signs by hand, without the
 // library that package bearer verifies with, so that a test can also make tokens that no library makes.
 package bearertest

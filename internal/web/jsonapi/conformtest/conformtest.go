@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package conformtest holds the API as JSON against its OpenAPI document, for tests. It reads the document by the rules
 // of OpenAPI 3.1, whose schemas are those of JSON Schema 2020-12, with libraries that others wrote: what they refuse,
 // a generated client may refuse too.

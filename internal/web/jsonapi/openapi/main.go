@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command openapi writes the OpenAPI document of the API as JSON over HTTP. It is a plugin of protoc, which
 // `make generate` runs.
 //
