@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import pytest
-from conftest import STEP, plan
+from conftest import STEP, Daemon, plan
 
 pytestmark = pytest.mark.frameworks
 torch = pytest.importorskip("torch")
@@ -357,3 +358,32 @@ def test_a_tracker_that_fails_stops_nothing(client: Client, caplog: pytest.LogCa
     assert charged(client, ledger) == 5 and "the tracker is away" in caplog.text
     with pytest.raises(TypeError, match="a run on one"):
         Autolog(client.run([ledger], contribution="over-all"), Broken())
+
+
+def test_training_fails_while_the_daemon_is_away(daemon: Daemon, connect: Callable[..., Client],
+                                                 caplog: pytest.LogCaptureFixture) -> None:
+    from privacy_accountant._training import Training
+
+    class Deaf:
+        def numbers(self, values: Any) -> None: ...
+
+        def statement(self, markdown: str, summary: str) -> None: ...
+
+    client = connect(daemon.address)
+    ledger = plan(client, 20)
+    with pytest.raises(ZeroDivisionError), \
+            Training(client, ledger, STEP, trackers=[Deaf()], deadline=1.0, lifetime=2) as training:
+        training.begin()
+        for _ in range(3):
+            training.cover()
+            assert training.goes_on()
+        daemon.kill()
+        1 / 0
+    assert "not ended in order" in caplog.text and "tracking of" in caplog.text
+    daemon.start()  # what was set aside is charged when its time is over
+    for _ in range(600):
+        state = client.get_ledger(ledger)
+        if not state.reservations:
+            break
+        time.sleep(0.1)
+    assert 3 <= state.total_count <= 20 and not state.reservations

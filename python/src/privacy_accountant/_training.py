@@ -83,16 +83,17 @@ class Training:
                 log.warning("the budget takes no further step, so training stops here: %s", e)
         return not _of_rank_zero(stop)
 
-    def close(self) -> None:
-        """Ends the run, if there is one: charges what was made, and gives back the rest."""
+    def close(self, error: BaseException | None = None) -> None:
+        """Ends the run, if there is one: charges what was made, and gives back the rest. error: why the training ends;
+        then it waits for the daemon for some seconds only."""
         self._cover = self._prepare = None
-        self._ends.close()
+        self._ends.pop_all().__exit__(None if error is None else type(error), error, None)
 
     def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        self.close(error)
 
 
 def _distributed() -> Any:

@@ -38,7 +38,7 @@ class LedgerCallback(Training, Callback):  # type: ignore[misc]
         self.close()
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        self.close()
+        self.close(exception)
 
     def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
         self.close()

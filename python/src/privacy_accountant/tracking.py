@@ -21,7 +21,7 @@ from . import proto as pb
 from ._contact import log
 from ._real import positive
 from .offline import statement_markdown
-from .run import Run
+from .run import LEAVE_PATIENCE, Run
 
 __all__ = ["Autolog", "MLflow", "Tracker", "WandB"]
 
@@ -96,13 +96,14 @@ def _numbers(state: pb.Ledger, answer: pb.QueryPrivacyResponse) -> dict[str, flo
 
 class Autolog:
     """Tells trackers about a run's ledger every so many seconds while the `with` block runs, and at its end, then
-    with the statement. Leave the block of the run first or last: both are charged exactly."""
+    with the statement. It may stand inside the run's own block, or around it."""
 
     def __init__(self, run: Run, *trackers: Tracker, seconds: float = 60.0) -> None:
         if not isinstance(run.ledger, str):
             raise TypeError("run: of several ledgers; allowed: a run on one, since each has an ε of its own")
         self._run, self._ledger, self._trackers = run, run.ledger, trackers
         self._seconds = positive("seconds", seconds)
+        self._patience = min(LEAVE_PATIENCE, run._deadline or LEAVE_PATIENCE)  # with which the daemon is asked
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="privacy-accountant tracking", daemon=True)
 
@@ -124,9 +125,9 @@ class Autolog:
 
     def _last(self) -> None:
         if not self._run.ended:
-            self._run.flush()
+            self._run.flush(deadline=self._patience)
         self._tell()
-        statement = self._run._client._carry_out(verbs.statement(self._ledger, ()), None)
+        statement = self._run._client._carry_out(verbs.statement(self._ledger, ()), self._patience)
         text = statement_markdown(statement)
         for tracker in self._trackers:
             self._try(tracker.statement, text, statement.summary)
@@ -134,8 +135,8 @@ class Autolog:
     def _tell(self) -> None:
         ask = self._run._client._carry_out
         steps = {"privacy/steps": float(self._run.steps)}
-        values = steps | _numbers(ask(verbs.get_ledger(self._ledger), None),
-                                  ask(verbs.query(self._ledger, None, None, None), None))
+        values = steps | _numbers(ask(verbs.get_ledger(self._ledger), self._patience),
+                                  ask(verbs.query(self._ledger, None, None, None), self._patience))
         for tracker in self._trackers:
             self._try(tracker.numbers, values)
 
