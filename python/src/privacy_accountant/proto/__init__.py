@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The API's messages, generated from proto/accountant/v1 by generate.py: do not edit."""
 from .audit_pb2 import *  # noqa: F403
 from .calibrate_pb2 import *  # noqa: F403
