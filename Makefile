@@ -49,8 +49,8 @@ run: build ## a standing daemon with its data in ./data
 
 # Races show in how goroutines meet, not in how many cases a test has: it has all of them in test-all.
 race: ## the rooms with concurrency under the race detector, without the longest tests
-	CGO_ENABLED=1 $(GO) test -race -short $(SIDE_BY_SIDE) $(PATIENT) $(call TESTED,$(RACED),-v)
-	CGO_ENABLED=1 $(GO) test -race -short $(SIDE_BY_SIDE) $(PATIENT) $(call TESTED,$(RACED),-e) $(SEED) -rapid.checks=50
+	CGO_ENABLED=1 $(GO) test -race -short $(PATIENT) $(call TESTED,$(RACED),-v)
+	CGO_ENABLED=1 $(GO) test -race -short $(PATIENT) $(call TESTED,$(RACED),-e) $(SEED) -rapid.checks=50
 
 KILLS ?= 3000
 
