@@ -25,9 +25,10 @@ func TestContexts(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	const two = `{"current": "a", "contexts": {"a": {"server": "127.0.0.1:1"}, "b": {"server": "unix:/b"}}}`
 	for _, test := range []struct{ text, name, server, wrong string }{
-		{`{"current": "a", "contexts": {"a": {"server": "127.0.0.1:1"}, "b": {"server": "unix:/b"}}}`, "", "127.0.0.1:1", ""},
-		{`{"current": "a", "contexts": {"a": {"server": "127.0.0.1:1"}, "b": {"server": "unix:/b"}}}`, "b", "unix:/b", ""},
+		{two, "", "127.0.0.1:1", ""},
+		{two, "b", "unix:/b", ""},
 		{`{"contexts": {"a": {"server": "127.0.0.1:1"}}}`, "c", "", `"c" is not known; known: a`},
 		{`{"contexts": {"a": {"server": "127.0.0.1"}}}`, "a", "", "HOST:PORT"},
 		{`{"contexts": {"a": {"server": "unix:/b", "proxy": "c"}}}`, "a", "", "proxy"},

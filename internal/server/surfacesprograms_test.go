@@ -110,7 +110,8 @@ func (p programs) compare(t *testing.T, server string, said *pb.Statement, query
 		{"query", `(?m)^Spent so far: ε ≤ ` + regexp.QuoteMeta(num.FormatDecimalsUp(spent, 2)) + ` at δ = ` + delta + `\.`},
 		{"query", `(?m)^epsilon +≤ ` + up(query.GetEpsilon(), 6) + ` +at delta ` + delta + `$`},
 		{"curve", `(?m)^advantage +≤ ` + up(said.GetAdvantage(), 6) + ` +of an attacker`},
-		{"ledger history", `(?m)^\d+ +\S+Z +` + up(spent, 4) + ` +` + up(query.GetEpsilon(), 4) + ` .*\nAt δ = ` + delta + `\.`},
+		{"ledger history", `(?m)^\d+ +\S+Z +` + up(spent, 4) + ` +` + up(query.GetEpsilon(), 4) +
+			` .*\nAt δ = ` + delta + `\.`},
 		{"overview", `(?m)^` + word + `  +\S.*\S  +` + up(spent, 4) + ` +` + up(query.GetEpsilon(), 4) + ` +` + delta + ` `},
 		{"spending", `(?m)^total +\d+ +\d+ +\d+ +` + up(spent, 4) + `( .*)?\n(.*\n)*At δ = ` + delta + `\.`},
 		{"statement", `\(` + regexp.QuoteMeta(num.FormatDecimalsUp(query.GetEpsilon(), 2)) + `, ` + delta +

@@ -45,7 +45,8 @@ func Registry(s *accountantv1.Statement, delta float64, people []byte) (string, 
 		return "", err
 	}
 	if s.GetLedger().GetNeedsReconciling() {
-		return "", errors.New("the ledger has lost entries, so its numbers say too little; allowed: after ledger reconcile")
+		return "", errors.New("the ledger has lost entries, so its numbers say too little; allowed: after ledger " +
+			"reconcile")
 	}
 	for _, n := range decided(s, stated) {
 		if _, has := find(record, n.path); has {
@@ -136,11 +137,12 @@ func ours(s *accountantv1.Statement, stated *accountantv1.StatedPrivacy) [][2]st
 			"Neighbouring datasets: " + spelling.Adjacency(spec.GetAdjacency()) + "."},
 		{"deployment.privacy_loss.privacy_parameters_details", details},
 		{"deployment.accounting.composition", "Every release is an entry of one ledger, and the bound is of their " +
-			"adaptive composition by " + plain.Text(stated.GetAnalysis()) + ". The guarantee is " + s.GetGuarantee() + ": " +
+			"adaptive composition by " + plain.Text(stated.GetAnalysis()) + ". The guarantee is " +
+			s.GetGuarantee() + ": " +
 			spelling.Guarantees[s.GetGuarantee()] + "."},
 		{"deployment.implementation.mechanisms", strings.TrimSuffix(mechanisms.String(), "\n")},
-		{"deployment.administrative.notes", fmt.Sprintf("Made from ledger %s at its entry %d, whose hash is %x, by the "+
-			"privacy accountant %s on %s.", plain.Text(l.GetName()), l.GetPosition(), l.GetHeadHash(), s.GetVersion(),
+		{"deployment.administrative.notes", fmt.Sprintf("Made from ledger %s at its entry %d, whose hash is %x, by "+
+			"the privacy accountant %s on %s.", plain.Text(l.GetName()), l.GetPosition(), l.GetHeadHash(), s.GetVersion(),
 			s.GetTime().AsTime().Format("2006-01-02"))},
 	}
 }

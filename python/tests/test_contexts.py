@@ -15,7 +15,7 @@ from privacy_accountant import Client, Unavailable
 from conftest import BINARY, Daemon
 from test_tls import files, secure  # noqa: F401  fixtures
 
-ACCOUNTCTL = str(Path(BINARY).with_name("accountctl"))
+ACCOUNTCTL = str(Path(BINARY).resolve().with_name("accountctl"))
 
 
 @pytest.fixture

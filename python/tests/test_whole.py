@@ -129,7 +129,7 @@ def functions() -> Iterator[tuple[str, Any, str, Any]]:
     for info in pkgutil.iter_modules(pa.__path__):
         # Errors are for the package to make. A framework's module is tested where that is: make test-frameworks.
         if info.name.startswith("_") or info.name in ("proto", "errors", "opacus", "lightning", "transformers", "keras",
-                                                      "flower", "nvflare"):
+                                                      "flower", "nvflare", "tracking"):
             continue
         module = import_module(f"privacy_accountant.{info.name}")
         for name in getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")]):

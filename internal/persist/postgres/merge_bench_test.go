@@ -84,7 +84,8 @@ func chargeAll(b *testing.B, s *Store, entries, each int, requests bool, settle 
 				now = now.Add(time.Duration(random.Int64N(int64(2500 * time.Microsecond))))
 				at := p.Expected.Position + 1
 				e := ledger.Entry{Position: at, Sequence: at, Digest: digest, Time: now, Action: v,
-					Writer: ledger.Writer{Principal: "cn:trainer", Name: fmt.Sprintf("00000000-0000-4000-8000-%012x", i+j)}}
+					Writer: ledger.Writer{Principal: "cn:trainer",
+						Name: fmt.Sprintf("00000000-0000-4000-8000-%012x", i+j)}}
 				if requests {
 					e.Sequence, e.Writer.Name = 1, fmt.Sprintf("request/%016x%016x", random.Uint64(), random.Uint64())
 				}

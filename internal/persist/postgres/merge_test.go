@@ -165,7 +165,8 @@ func TestFaultAtEveryMessageOfAMerge(t *testing.T) {
 		l, err := whole.Records("l", 1, 10_000)
 		m, errM := whole.Records("m", 1, 10_000)
 		if err != nil || errM != nil || len(l)+len(m) != entries {
-			t.Fatalf("fault %v at message %d: %d entries; want %d; %v, %v", fault, at, len(l)+len(m), entries, err, errM)
+			t.Fatalf("fault %v at message %d: %d entries; want %d; %v, %v", fault, at, len(l)+len(m), entries,
+				err, errM)
 		}
 		return messages
 	}

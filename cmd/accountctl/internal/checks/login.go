@@ -64,8 +64,8 @@ reach a daemon, no part of the current context is used.`,
 			}
 		}
 		if p.TokenAlone() {
-			return cli.Usage(c, "ACCOUNTANT_TOKEN: a context keeps no token; write it into a file that only you can read, "+
-				"and give --token-file")
+			return cli.Usage(c, "ACCOUNTANT_TOKEN: a context keeps no token; write it into a file that only you can "+
+				"read, and give --token-file")
 		}
 		ask := func(ctx context.Context, daemon *client.Client) (*accountantv1.GetAccessResponse, error) {
 			return daemon.GetAccess(ctx, &accountantv1.GetAccessRequest{})
@@ -151,8 +151,8 @@ func contexts(p *cli.Program) *cobra.Command {
 // changeable are the contexts, which can be written again.
 func changeable(p *cli.Program) (client.Contexts, error) {
 	if p.Contexts() == "" {
-		return client.Contexts{}, errors.New("the environment names no folder for the settings of a user, which HOME or " +
-			"XDG_CONFIG_HOME does; so no context can be kept")
+		return client.Contexts{}, errors.New("the environment names no folder for the settings of a user, which HOME " +
+			"or XDG_CONFIG_HOME does; so no context can be kept")
 	}
 	return client.ReadContexts(p.Contexts())
 }

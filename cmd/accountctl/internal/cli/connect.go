@@ -62,8 +62,8 @@ func (n *connection) AddFlags(root *cobra.Command, env func(string) string) {
 		variable := "ACCOUNTANT_TLS_" + strings.ToUpper(strings.ReplaceAll(t.name, "-", "_"))
 		f.StringVar(t.value, "tls-"+t.name, read(variable), t.usage+"; also env "+variable)
 	}
-	f.StringVar(&n.tokenFile, "token-file", read("ACCOUNTANT_TOKEN_FILE"), "`file` with a token that says who you are; "+
-		"also env ACCOUNTANT_TOKEN_FILE, or the token itself in ACCOUNTANT_TOKEN")
+	f.StringVar(&n.tokenFile, "token-file", read("ACCOUNTANT_TOKEN_FILE"), "`file` with a token that says who you are"+
+		"; also env ACCOUNTANT_TOKEN_FILE, or the token itself in ACCOUNTANT_TOKEN")
 	n.token = read("ACCOUNTANT_TOKEN")
 	f.BoolVar(&n.Insecure, "insecure", false, "allow a daemon on another machine without encryption")
 	f.DurationVar(&n.timeout, "timeout", 10*time.Second, "how long to wait for an answer to one attempt of a call; "+
@@ -88,8 +88,8 @@ func (n *connection) Given(c *cobra.Command) string {
 func (n *connection) Choose(c *cobra.Command) error {
 	given := n.Given(c)
 	if n.context != "" && given != "" {
-		return UsageOf(c, "--context", "--context (or ACCOUNTANT_CONTEXT) %s and %s are both given; allowed: one of them, "+
-			"as a context says all of how to reach a daemon", n.context, given)
+		return UsageOf(c, "--context", "--context (or ACCOUNTANT_CONTEXT) %s and %s are both given; allowed: one of "+
+			"them, as a context says all of how to reach a daemon", n.context, given)
 	}
 	if given != "" {
 		return nil

@@ -41,8 +41,8 @@ with that of TensorFlow Privacy and with what NIST SP 800-226 asks for.`,
 	deltas := c.Flags().Float64Slice("delta", nil, "`δ` in (0, 1) at which ε is stated; may be repeated (default: "+
 		"1e-5, 1e-6, 1e-8, 1e-10, and those of the budgets)")
 	output := cli.ChoiceFlag(c, "output", "o", formatMarkdown, cli.FormatJSON)
-	registry := c.Flags().String("registry", "", "write a record for OpenDP's registry of deployments; `FILE` has what only "+
-		"people know")
+	registry := c.Flags().String("registry", "", "write a record for OpenDP's registry of deployments; `FILE` has what "+
+		"only people know")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var people []byte
 		if *registry != "" {

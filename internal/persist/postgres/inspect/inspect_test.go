@@ -49,7 +49,8 @@ func TestLookFindsWhatADaemonFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close(ctx) }()
-	found, err := c.Query(ctx, "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace "+
+	found, err := c.Query(ctx, "SELECT relname::text FROM pg_class "+
+		"WHERE relnamespace = current_schema()::regnamespace "+
 		"AND relkind IN ('r', 'p', 'v') AND NOT relispartition AND relname <> $1", schema.Table)
 	if err != nil {
 		t.Fatal(err)
