@@ -142,8 +142,8 @@ func ours(s *accountantv1.Statement, stated *accountantv1.StatedPrivacy) [][2]st
 			spelling.Guarantees[s.GetGuarantee()] + "."},
 		{"deployment.implementation.mechanisms", strings.TrimSuffix(mechanisms.String(), "\n")},
 		{"deployment.administrative.notes", fmt.Sprintf("Made from ledger %s at its entry %d, whose hash is %x, by "+
-			"the privacy accountant %s on %s.", plain.Text(l.GetName()), l.GetPosition(), l.GetHeadHash(), s.GetVersion(),
-			s.GetTime().AsTime().Format("2006-01-02"))},
+			"the privacy accountant %s on %s.", plain.Text(l.GetName()), l.GetPosition(), l.GetHeadHash(),
+			s.GetVersion(), s.GetTime().AsTime().Format("2006-01-02"))},
 	}
 }
 
