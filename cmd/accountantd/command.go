@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -46,17 +45,17 @@ type settings struct {
 
 const long = `accountantd keeps ledgers of differentially private releases and answers what
 they cost. Everything is kept in the data directory: the ledgers in
-accountant.db, the key that signs their heads in signing.key, and accountant.sock,
-a Unix socket for its owner only that serves the same as the other addresses, and
-refunds, raises, reconciling and backups, which are refused elsewhere. With
---store the ledgers are in a PostgreSQL database instead, and any number of
-daemons serve them, with the same --signing-key.
+accountant.db, the key that signs their heads in signing.key, and
+accountant.sock, a Unix socket for its owner only that serves the same as the
+other addresses, and refunds, raises, reconciling and backups, which are refused
+elsewhere. With --store the ledgers are in a PostgreSQL database instead, and
+any number of daemons serve them, with the same --signing-key.
 
 Callers are recorded by user id on a Unix socket ("uid:1000"), by the name in
-their certificate with --tls-client-ca ("cn:ann"), and otherwise by the name that
-they give, marked "unverified:". With --tls-cert every TCP address speaks TLS. The
-files are read again when they change; a broken one leaves the one before in use
-and is logged.
+their certificate with --tls-client-ca ("cn:ann"), and otherwise by the name
+that they give, marked "unverified:". With --tls-cert every TCP address speaks
+TLS. The files are read again when they change; a broken one leaves the one
+before in use and is logged.
 
 With --token-issuer and --token-audience a caller may send a token, of an OpenID
 Connect provider or of a Kubernetes service account, over TLS, a Unix socket or
@@ -70,9 +69,8 @@ grpc.health.v1.Health says SERVING until then, of "" and of each
 service, such as accountant.v1.Charges; so does /healthz.
 
 "accountantd restore FILE --data DIR" makes a data directory of a backup,
-"accountantd rotate-key" replaces the key that signs heads.
-"accountantd local --data DIR" is what programs start that share ledgers without
-a standing daemon.
+"accountantd rotate-key" replaces the key that signs heads. "accountantd local
+--data DIR" is what programs start that share ledgers without a standing daemon.
 
 Each flag can be given as an environment variable: ACCOUNTANT_LISTEN for
 --listen, ACCOUNTANT_TLS_CERT for --tls-cert and so on. Flags win.
@@ -106,10 +104,6 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 		RunE:    func(c *cobra.Command, _ []string) error { return serve(c.Context(), s) },
 	}
 	c.SetUsageFunc(writeUsage)
-	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		_, _ = fmt.Fprintln(c.OutOrStdout(), wrapped(cmp.Or(c.Long, c.Short))+"\n")
-		_ = c.Usage()
-	})
 	c.SetVersionTemplate("accountantd {{.Version}}\n")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (see --help)", err)}

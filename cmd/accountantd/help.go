@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -50,24 +49,4 @@ func writeUsage(c *cobra.Command) error {
 	section("All other flags:", others.FlagUsagesWrapped(columns))
 	_, err := fmt.Fprint(c.OutOrStdout(), strings.TrimRight(b.String(), "\n")+"\n")
 	return err
-}
-
-// wrapped are paragraphs in lines of at most 80 columns; one with an indented line stays as it is.
-func wrapped(text string) string {
-	paragraphs := strings.Split(text, "\n\n")
-	for i, paragraph := range paragraphs {
-		if strings.Contains(paragraph, "\n ") {
-			continue
-		}
-		var lines []string
-		line := ""
-		for _, word := range strings.Fields(paragraph) {
-			if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
-				lines, line = append(lines, line), ""
-			}
-			line = strings.TrimPrefix(line+" "+word, " ")
-		}
-		paragraphs[i] = strings.Join(append(lines, line), "\n")
-	}
-	return strings.Join(paragraphs, "\n\n")
 }

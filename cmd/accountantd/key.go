@@ -22,23 +22,24 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/signing"
 )
 
-const rotateKeyHelp = `Replace the key that signs heads: signing.key in DIR, or that of the daemons of a
-database. No daemon may run on DIR, or be connected to the database.
+const rotateKeyHelp = `Replace the key that signs heads: signing.key in DIR, or that of the daemons of
+a database. No daemon may run on DIR, or be connected to the database.
 
-A store is bound to its key, and a daemon does not start with another one, or without
-it. If signing.key is the key that the store is bound to, or cannot be read, it is moved
-to signing.key.retired-TIME and a new one is made. If it is missing, a new one is made.
-If somebody has put another key there, the store is bound to that one.
+A store is bound to its key, and a daemon does not start with another one, or
+without it. If signing.key is the key that the store is bound to, or cannot be
+read, it is moved to signing.key.retired-TIME and a new one is made. If it is
+missing, a new one is made. If somebody has put another key there, the store is
+bound to that one.
 
-With --store the database is bound to the key in the file of --signing-key, which is
-made if it is not there; the old key's file stays as it is. Stop all daemons, run this
-once, copy the new file to all machines, and start the daemons with it. One that is
-started with the old key is refused.
+With --store the database is bound to the key in the file of --signing-key,
+which is made if it is not there; the old key's file stays as it is. Stop all
+daemons, run this once, copy the new file to all machines, and start the daemons
+with it. One that is started with the old key is refused.
 
-The fingerprint of each key stays in the store, with the time from which it signs:
-"accountctl verify --data DIR" and "--backup FILE" list them. Heads that an
-earlier key has signed still verify with its public key. Give the new public key to
-whoever checks heads.
+The fingerprint of each key stays in the store, with the time from which it
+signs: "accountctl verify --data DIR" and "--backup FILE" list them. Heads that
+an earlier key has signed still verify with its public key. Give the new public
+key to whoever checks heads.
 
 A fingerprint is what this prints:
   openssl pkey -in signing.key -pubout -outform DER | sha256sum`

@@ -14,15 +14,17 @@ import (
 	"github.com/dpaccountant/accountant/internal/version"
 )
 
-const localHelp = `Serve the ledgers in DIR to the programs of one user, as long as one of them uses DIR.
+const localHelp = `Serve the ledgers in DIR to the programs of one user, as long as one of them
+uses DIR.
 
-Programs start this by themselves, such as Client.local(DIR) in Python; nobody needs to
-type it. A program uses DIR while it holds a shared lock (flock) on local.lock in DIR.
-When no program has held one for a second, the daemon ends. Until then it listens on
-local.sock in DIR, a Unix socket for its owner only, and nowhere else.
+Programs start this by themselves, such as Client.local(DIR) in Python; nobody
+needs to type it. A program uses DIR while it holds a shared lock (flock) on
+local.lock in DIR. When no program has held one for a second, the daemon ends.
+Until then it listens on local.sock in DIR, a Unix socket for its owner only,
+and nowhere else.
 
-DIR must be on a disk of this machine. On a network file system locks and syncing cannot
-be relied on, so it is refused.`
+DIR must be on a disk of this machine. On a network file system locks and
+syncing cannot be relied on, so it is refused.`
 
 // localCommand parses the command line of a private daemon.
 func localCommand(env []string, serve func(context.Context, settings) error) *cobra.Command {

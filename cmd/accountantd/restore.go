@@ -18,38 +18,40 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 )
 
-const restoreHelp = `Make a data directory of FILE, which "accountctl backup" has written. DIR must be empty,
-or not be there; no daemon runs on it. FILE is checked as "accountctl verify --backup"
-does; one that is damaged is refused before anything is written.
+const restoreHelp = `Make a data directory of FILE, which "accountctl backup" has written. DIR must
+be empty, or not be there; no daemon runs on it. FILE is checked as "accountctl
+verify --backup" does; one that is damaged is refused before anything is
+written.
 
-What was charged after the backup was made is lost, and nobody can tell from it what
-that was. So the store gets another identifier, and each ledger that is open an entry
-that says where it comes from. That entry charges what was reserved, ends the numbers of
-all earlier writers (what they have sent before is still answered with its first
-receipt), and the ledger takes nothing more until
+What was charged after the backup was made is lost, and nobody can tell from it
+what that was. So the store gets another identifier, and each ledger that is
+open an entry that says where it comes from. That entry charges what was
+reserved, ends the numbers of all earlier writers (what they have sent before is
+still answered with its first receipt), and the ledger takes nothing more until
 
-  accountctl ledger reconcile NAME (--charge FILE | --accept-loss REASON)
+accountctl ledger reconcile NAME (--charge FILE | --accept-loss REASON)
 
-has said what was lost. Closed ledgers could lose nothing and stay as they are. The key
-that signs heads is not in a backup: put the old signing.key into DIR, or the first
-start makes another.
+has said what was lost. Closed ledgers could lose nothing and stay as they are.
+The key that signs heads is not in a backup: put the old signing.key into DIR,
+or the first start makes another.
 
-Of a final backup ("accountctl backup --final") it makes the store that goes on: with the
-same identifier, entries, writers and reservations, and with nothing to reconcile. Put
-the old signing.key into DIR before the first start. A final backup is restored once; a
-file beside it, FILE.restored, notes where to. With --as-copy it is restored as any other
-backup. FILE may be the accountant.db of the stopped daemon itself, if the backup did not
-arrive; restore one of the two only.
+Of a final backup ("accountctl backup --final") it makes the store that goes on:
+with the same identifier, entries, writers and reservations, and with nothing to
+reconcile. Put the old signing.key into DIR before the first start. A final
+backup is restored once; a file beside it, FILE.restored, notes where to. With
+--as-copy it is restored as any other backup. FILE may be the accountant.db of
+the stopped daemon itself, if the backup did not arrive; restore one of the two
+only.
 
-FILE may also be the accountant.db of a daemon that does not start because its newest
-commit is lost or damaged.
+FILE may also be the accountant.db of a daemon that does not start because its
+newest commit is lost or damaged.
 
-With --store a database is filled, in which no daemon was ever started, instead of a
-directory; TMPDIR must have room for the file. Either all of it is there afterwards, or
-nothing.
+With --store a database is filled, in which no daemon was ever started, instead
+of a directory; TMPDIR must have room for the file. Either all of it is there
+afterwards, or nothing.
 
-The store appears when all of it is durable. A restore that is cut off leaves a file
-beside which no daemon starts.`
+The store appears when all of it is durable. A restore that is cut off leaves a
+file beside which no daemon starts.`
 
 // restoreCommand parses the command line of a restore.
 func restoreCommand(env []string,

@@ -59,6 +59,15 @@ func Take(spec, other *accountantv1.LedgerSpec) bool {
 	return true
 }
 
+// Now is a ledger's specification with its budgets as they are: with raises, and with the orders that were chosen.
+func Now(l *accountantv1.Ledger) *accountantv1.LedgerSpec {
+	spec := l.GetSpec()
+	for i, b := range l.GetBudgets() {
+		spec.Budgets[i] = b.GetBudget()
+	}
+	return spec
+}
+
 // An Impossible budget can have no guard. It says which budget that is, and why.
 type Impossible struct {
 	Given string

@@ -67,10 +67,5 @@ func (s *service) payer(ctx context.Context, asked *pb.LedgerSpec) (*pb.LedgerSp
 	if err != nil {
 		return nil, err
 	}
-	l := wire.FromView(v)
-	spec := l.GetSpec()
-	for i, b := range l.GetBudgets() { // with raises, and with the orders that were chosen
-		spec.Budgets[i] = b.GetBudget()
-	}
-	return spec, nil
+	return guards.Now(wire.FromView(v)), nil
 }

@@ -228,7 +228,8 @@ func (r *release) compile(p platform, name, out string) error {
 	const stamp = "github.com/dpaccountant/accountant/internal/version"
 	flags := fmt.Sprintf("-s -w -buildid= -X %[1]s.release=%[2]s -X %[1]s.commit=%[3]s -X %[1]s.date=%[4]s",
 		stamp, r.version, r.commit, r.date.Format(time.RFC3339))
-	c := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-buildvcs=false", "-ldflags", flags, "-o", out, "./cmd/"+name)
+	c := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-buildvcs=false", "-ldflags", flags,
+		"-o", out, "./cmd/"+name)
 	c.Dir = r.root
 	c.Env = append(os.Environ(), "GOOS="+p.goos, "GOARCH="+p.goarch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly",
 		"GOAMD64=v1", "GOWORK=off")

@@ -19,6 +19,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/server/inside"
 	"github.com/dpaccountant/accountant/internal/web/login"
+	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
 // This is the one page that writes. Whoever sends its form must have seen the page: the form carries the session's
@@ -98,7 +99,7 @@ func (s *site) look(ctx context.Context, name string, at uint64) (b approvalBody
 			b.Equal = group
 		}
 	}
-	b.Delta = 1e-6
+	b.Delta = questions.UsualDelta
 	if history, err := s.api.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: name, Points: 2,
 		Progress: true}); err == nil && len(history.GetPoints()) > 0 {
 		b.Point, b.Budgets = history.GetPoints()[len(history.GetPoints())-1], history.GetBudgets()

@@ -13,6 +13,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/spelling"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // change is what a proposal would do to one number: a budget, or how often a mechanism may be applied.
@@ -89,18 +90,13 @@ func (e *effect) note(form string, args ...any) {
 	e.Notes = append(e.Notes, fmt.Sprintf(form, args...))
 }
 
-// budgetWords is a budget as the daemon spells it in other places of a page.
+// budgetWords is a budget as the daemon spells it.
 func budgetWords(b *pb.Budget) string {
-	var text string
-	for _, part := range []struct {
-		name  string
-		value *float64
-	}{{"ε = ", b.Epsilon}, {"ρ = ", b.Rho}, {"μ = ", b.Mu}, {" at δ = ", b.Delta}} {
-		if part.value != nil {
-			text += part.name + spelling.Exact(*part.value)
-		}
+	budget, err := wire.ToBudget(b)
+	if err != nil {
+		return spelling.Budget(b)
 	}
-	return spelling.Counted(text + " by " + b.GetGuard().String())
+	return spelling.Counted(budget.String())
 }
 
 // raised compares the budgets of a ledger with those that it would have. Without any nothing changes.

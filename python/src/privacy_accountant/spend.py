@@ -16,8 +16,7 @@ from ._real import DEADLINE, positive
 from ._set_verbs import Ledgers
 from ._target import target_of
 from .errors import AccountantError, Closed, FailedPrecondition, Unavailable
-
-LEAVE_PATIENCE = 10.0  # seconds that the end of a block waits for the daemon
+from .run import LEAVE_PATIENCE
 
 
 class SpendOptions(TypedDict, total=False):

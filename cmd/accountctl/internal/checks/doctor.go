@@ -176,7 +176,7 @@ func wayFinding(p *cli.Program, h client.Health) finding {
 	switch {
 	case strings.HasPrefix(p.Server, "unix:"):
 		return finding{"connection", foundOK, "a Unix socket; the kernel tells the daemon who calls", ""}
-	case h.TLS != nil && (p.TLS.Cert != ""):
+	case h.TLS != nil && (p.TLSCert != ""):
 		return finding{"connection", foundOK, "TLS; a certificate is there to tell the daemon who calls", ""}
 	case h.TLS != nil:
 		return finding{"connection", foundOK, "TLS; who calls is not proven", ""}

@@ -54,7 +54,7 @@ reach a daemon, no part of the current context is used.`,
 			}
 			p.Use(kept)
 		}
-		way := p.Reached()
+		way := p.Context
 		for _, file := range []*string{&way.TLSCA, &way.TLSCert, &way.TLSKey, &way.TokenFile} {
 			if *file == "" {
 				continue

@@ -20,17 +20,13 @@ const maxAttempts = 4
 
 // connection holds the flags that say how to reach the daemon.
 type connection struct {
-	Server   string
-	TLS      client.TLSFiles
-	useTLS   bool
-	Insecure bool
-	timeout  time.Duration
+	client.Context // what the flags, the environment or a context say
+	timeout        time.Duration
 
-	tokenFile string
-	token     string // from the environment only: other users see a command's flags
+	token string // from the environment only: other users see a command's flags
 
 	contexts string // the user's file of them; "" where there can be none
-	context  string // the name of the one that is asked for
+	wanted   string // the name of the one that is asked for
 	found    string // the variable of the environment that says something of how to reach the daemon
 	broken   error  // why the context cannot be used
 }
@@ -45,24 +41,24 @@ func (n *connection) AddFlags(root *cobra.Command, env func(string) string) {
 		return env(variable)
 	}
 	n.contexts = client.ContextsFile(env)
-	f.StringVar(&n.context, "context", env("ACCOUNTANT_CONTEXT"), "the daemon that accountctl login gave this `name`; "+
+	f.StringVar(&n.wanted, "context", env("ACCOUNTANT_CONTEXT"), "the daemon that accountctl login gave this `name`; "+
 		"also env ACCOUNTANT_CONTEXT")
 	f.StringVar(&n.Server, "server", cmp.Or(read("ACCOUNTANT_SERVER"), "127.0.0.1:7878"),
 		"the daemon: host:port or unix:PATH; also env ACCOUNTANT_SERVER")
-	f.BoolVar(&n.useTLS, "tls", false, "use TLS with a host:port, as the flags below imply")
+	f.BoolVar(&n.TLS, "tls", false, "use TLS with a host:port, as the flags below imply")
 	for _, t := range []struct {
 		value       *string
 		name, usage string
 	}{
-		{&n.TLS.CA, "ca", "PEM `file` of the authorities to trust instead of the system's"},
-		{&n.TLS.Cert, "cert", "PEM `file` of the certificate that says who you are"},
-		{&n.TLS.Key, "key", "PEM `file` of its key"},
-		{&n.TLS.ServerName, "server-name", "`name` expected in the daemon's certificate instead of the host"},
+		{&n.TLSCA, "ca", "PEM `file` of the authorities to trust instead of the system's"},
+		{&n.TLSCert, "cert", "PEM `file` of the certificate that says who you are"},
+		{&n.TLSKey, "key", "PEM `file` of its key"},
+		{&n.TLSServerName, "server-name", "`name` expected in the daemon's certificate instead of the host"},
 	} {
 		variable := "ACCOUNTANT_TLS_" + strings.ToUpper(strings.ReplaceAll(t.name, "-", "_"))
 		f.StringVar(t.value, "tls-"+t.name, read(variable), t.usage+"; also env "+variable)
 	}
-	f.StringVar(&n.tokenFile, "token-file", read("ACCOUNTANT_TOKEN_FILE"), "`file` with a token that says who you are"+
+	f.StringVar(&n.TokenFile, "token-file", read("ACCOUNTANT_TOKEN_FILE"), "`file` with a token that says who you are"+
 		"; also env ACCOUNTANT_TOKEN_FILE, or the token itself in ACCOUNTANT_TOKEN")
 	n.token = read("ACCOUNTANT_TOKEN")
 	f.BoolVar(&n.Insecure, "insecure", false, "allow a daemon on another machine without encryption")
@@ -87,9 +83,9 @@ func (n *connection) Given(c *cobra.Command) string {
 // file is said by commands that need a daemon.
 func (n *connection) Choose(c *cobra.Command) error {
 	given := n.Given(c)
-	if n.context != "" && given != "" {
+	if n.wanted != "" && given != "" {
 		return UsageOf(c, "--context", "--context (or ACCOUNTANT_CONTEXT) %s and %s are both given; allowed: one of "+
-			"them, as a context says all of how to reach a daemon", n.context, given)
+			"them, as a context says all of how to reach a daemon", n.wanted, given)
 	}
 	if given != "" {
 		return nil
@@ -98,7 +94,7 @@ func (n *connection) Choose(c *cobra.Command) error {
 	var found client.Context
 	var called string
 	if err == nil {
-		found, called, err = all.Find(n.context)
+		found, called, err = all.Find(n.wanted)
 	}
 	n.broken = err
 	if called != "" {
@@ -108,20 +104,10 @@ func (n *connection) Choose(c *cobra.Command) error {
 }
 
 // Use takes a context.
-func (n *connection) Use(x client.Context) {
-	n.Server, n.useTLS, n.Insecure, n.tokenFile = x.Server, x.TLS, x.Insecure, x.TokenFile
-	n.TLS = client.TLSFiles{CA: x.TLSCA, Cert: x.TLSCert, Key: x.TLSKey, ServerName: x.TLSServerName}
-	n.broken = nil
-}
-
-// Reached is how the daemon is reached, as a context.
-func (n *connection) Reached() client.Context {
-	return client.Context{Server: n.Server, TLS: n.useTLS, TLSCA: n.TLS.CA, TLSCert: n.TLS.Cert, TLSKey: n.TLS.Key,
-		TLSServerName: n.TLS.ServerName, TokenFile: n.tokenFile, Insecure: n.Insecure}
-}
+func (n *connection) Use(x client.Context) { n.Context, n.broken = x, nil }
 
 // TokenAlone reports whether there is a token that is in no file.
-func (n *connection) TokenAlone() bool { return n.token != "" && n.tokenFile == "" }
+func (n *connection) TokenAlone() bool { return n.token != "" && n.TokenFile == "" }
 
 // Contexts is the user's file of contexts.
 func (n *connection) Contexts() string { return n.contexts }
@@ -158,18 +144,12 @@ func (n *connection) With(c *cobra.Command, do func(*client.Client) error) error
 	if n.timeout <= 0 {
 		return Usage(c, "--timeout: %v; allowed: a positive duration, such as 10s", n.timeout)
 	}
-	config := client.Config{Server: n.Server, Insecure: n.Insecure, Timeout: n.timeout, MaxAttempts: maxAttempts}
-	if n.useTLS || n.TLS != (client.TLSFiles{}) {
-		secure, err := n.TLS.Config()
-		if err != nil {
-			return Usage(c, "%v", err)
-		}
-		config.TLS = secure
+	config, err := n.Config()
+	if err != nil {
+		return Usage(c, "%v", err)
 	}
-	switch {
-	case n.tokenFile != "":
-		config.Token = client.TokenFile(n.tokenFile)
-	case n.token != "":
+	config.Timeout, config.MaxAttempts = n.timeout, maxAttempts
+	if n.TokenAlone() {
 		config.Token = client.StaticToken(n.token)
 	}
 	if config.Token != nil {

@@ -66,11 +66,7 @@ func payer(p *cli.Program, c *cobra.Command, spec *accountantv1.LedgerSpec) (*ac
 		if err != nil {
 			return nil, err
 		}
-		parent := answer.GetLedger().GetSpec()
-		for i, b := range answer.GetLedger().GetBudgets() { // with raises, and with the orders that were chosen
-			parent.Budgets[i] = b.GetBudget()
-		}
-		return parent, nil
+		return guards.Now(answer.GetLedger()), nil
 	})
 }
 
