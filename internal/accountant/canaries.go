@@ -51,8 +51,8 @@ type CanaryFinding struct {
 // Contradicts says that the run was not what was reported: its guesses were right too often.
 func (f CanaryFinding) Contradicts() bool { return f.PValue < CanaryAlarm }
 
-// check returns nil, or a *mechanism.ParameterError on what is not allowed.
-func (r CanaryRun) check() error {
+// Check returns nil, or a *mechanism.ParameterError on what is not allowed.
+func (r CanaryRun) Check() error {
 	bad := func(field, value, allowed string) error {
 		return &mechanism.ParameterError{Field: "canaries." + field, Value: value, Allowed: allowed}
 	}

@@ -319,7 +319,7 @@ func (q CurveQuestion) Check() error {
 		}
 	}
 	if q.Canaries != nil {
-		if err := q.Canaries.check(); err != nil {
+		if err := q.Canaries.Check(); err != nil {
 			return err
 		}
 	}

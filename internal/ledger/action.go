@@ -29,7 +29,7 @@ type Action interface {
 var actions = [...]Action{
 	Charge{}, Close{}, Reserve{}, Commit{}, Release{}, Expire{}, Free{}, Refund{}, Raise{}, Restored{}, Reconcile{},
 	Acknowledge{}, Propose{}, Withdraw{}, AccessPolicy{}, Adopt{}, AmendDataset{},
-	Together{},
+	Together{}, Observe{},
 }
 
 // Assertion is a field of an action that its caller must set: without that the action is refused.

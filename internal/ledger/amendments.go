@@ -43,6 +43,7 @@ type amendments struct {
 
 	together     [OverAll + 1]bool // by contribution: whether the ledger has had a part of a set of several ledgers
 	acknowledged []Acknowledgement // by position, each warning once
+	observed     []Observation     // by position
 	adopted      string            // the name of the dataset's record that the ledger came under
 	dataset      *DatasetStanding  // of a dataset's record; never changed in place
 	amended      int               // how often it was, other than by raises

@@ -34,6 +34,7 @@ type Balance struct {
 	Assumptions  []Assumption    // by position
 
 	Acknowledged []Acknowledgement // warnings that answers leave out, by position
+	Observed     []Observation     // what canaries showed, by position
 	Proposals    []OpenProposal    // by position
 }
 
@@ -112,7 +113,8 @@ func (s *State) Guarantee() string {
 
 func (s *State) balance() Balance {
 	b := Balance{Reservations: s.Reservations(), Assumptions: slices.Clone(s.amended.assumptions),
-		Acknowledged: slices.Clone(s.amended.acknowledged), Proposals: slices.Clone(s.amended.proposals)}
+		Acknowledged: slices.Clone(s.amended.acknowledged), Observed: slices.Clone(s.amended.observed),
+		Proposals: slices.Clone(s.amended.proposals)}
 	for i, l := range s.amended.resolution.Limits {
 		line := BudgetBalance{Budget: s.amended.budgets[i], Limit: l}
 		line.Budget.Order = l.Order

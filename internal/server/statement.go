@@ -67,6 +67,6 @@ func (s *service) state(ctx context.Context, sub subject.Subject, statement ques
 	}
 	statement.Privacy, statement.Advantage = numbers.Privacy, numbers.Advantage
 	statement.Rho, statement.Mu, statement.Stopped = numbers.Rho, numbers.Mu, numbers.Stopped
-	statement.TradeOff, statement.Groups = numbers.TradeOff, numbers.Groups
+	statement.TradeOff, statement.Groups, statement.Observed = numbers.TradeOff, numbers.Groups, numbers.Observed
 	return questions.FromStatement(statement), nil
 }

@@ -81,6 +81,11 @@ var details = map[string]func(*accountantv1.Entry) string{
 		return "from a backup of store " + e.GetRestored().GetFromStoreId()
 	},
 	"acknowledge": func(e *accountantv1.Entry) string { return "the warning " + e.GetAcknowledge().GetWarning() },
+	"observe": func(e *accountantv1.Entry) string {
+		c := e.GetObserve().GetCanaries()
+		return fmt.Sprintf("%d of %d guesses about %d canaries were right", c.GetCorrect(), c.GetGuesses(),
+			c.GetInserted())
+	},
 	"reconcile": func(e *accountantv1.Entry) string {
 		switch r := e.GetReconcile(); {
 		case r.GetAcceptLoss():

@@ -33,6 +33,7 @@ VERBS: dict[str, Callable[[Client, Path], Any]] = {
     "Refund": lambda c, _: c.refund("m/x", 1, "r", nothing_released=True),
     "Raise": lambda c, _: c.raise_budgets("m/x", "r", budgets=[EPSILON]),
     "Reconcile": lambda c, _: c.reconcile("m/x"),
+    "Observe": lambda c, _: c.observe("m/x", inserted=9, guesses=3, correct=2, delta=1e-5),
     "Acknowledge": lambda c, _: c.acknowledge("m/x", "large-delta", reason="r"),
     "Propose": lambda c, _: c.propose("m/x", refund={"position": 1}),
     "Approve": lambda c, _: c.approve("m/x", 1),

@@ -146,6 +146,19 @@ def test_reservations_of_dead_jobs(client: Client, shared: Daemon, connect: Conn
         assert [a.kind for a in answer.assumptions] == ["freed"]
 
 
+def test_observe(client: Client, ledger: str) -> None:
+    client.report(ledger, gaussian(noise_multiplier=1))
+    client.observe(ledger, inserted=1000, guesses=100, correct=95, delta=1e-5, reason="run 7")
+    assert not [w for w in client.statement(ledger).warnings if "not what was reported" in w]
+    client.observe(ledger, inserted=1000, guesses=1000, correct=1000, delta=1e-5)
+    client.report(ledger, gaussian(noise_multiplier=0.01))  # hides nothing
+    said = client.statement(ledger)
+    assert [w for w in said.warnings if "not what was reported, as entry 3 shows" in w]
+    assert [e.observe.canaries.correct for e in client.entries(ledger) if e.HasField("observe")] == [95, 1000]
+    with pytest.raises(InvalidArgument, match="guesses: 11; allowed: a whole number from 1 to inserted = 10"):
+        client.observe(ledger, inserted=10, guesses=11, correct=1, delta=1e-5)
+
+
 def test_acknowledge(client: Client, ledger: str) -> None:
     client.report(ledger, name_and_shame(delta=1e-9))
     (warning,) = client.query(ledger, delta=1e-6).warnings

@@ -232,91 +232,6 @@ func (*QueryPrivacyCurveRequest_Ledger) isQueryPrivacyCurveRequest_Subject() {}
 
 func (*QueryPrivacyCurveRequest_Workload) isQueryPrivacyCurveRequest_Subject() {}
 
-// CanaryRun is what came of canaries: records that were inserted to see what the outputs say
-// of them. For each a fair coin of its own decided whether it was in the data (under
-// REPLACE_ONE: which of two records was; under ZERO_OUT: whether it was zeroed). How many are
-// guessed at is decided before anything is seen.
-type CanaryRun struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many coins were tossed. Range: 1 to 100,000.
-	Inserted uint32 `protobuf:"varint,1,opt,name=inserted,proto3" json:"inserted,omitempty"`
-	// Of how many canaries somebody said what their coin showed. Range: 1 to inserted.
-	Guesses uint32 `protobuf:"varint,2,opt,name=guesses,proto3" json:"guesses,omitempty"`
-	// How many of the guesses were right. Range: 0 to guesses.
-	Correct uint32 `protobuf:"varint,3,opt,name=correct,proto3" json:"correct,omitempty"`
-	// The δ at which ε is told. Range: ≥ 0 and < 1.
-	Delta float64 `protobuf:"fixed64,4,opt,name=delta,proto3" json:"delta,omitempty"`
-	// The confidence of what is observed; 0.95 if absent. Range: > 0 and < 1.
-	Confidence    *float64 `protobuf:"fixed64,5,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CanaryRun) Reset() {
-	*x = CanaryRun{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CanaryRun) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CanaryRun) ProtoMessage() {}
-
-func (x *CanaryRun) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CanaryRun.ProtoReflect.Descriptor instead.
-func (*CanaryRun) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *CanaryRun) GetInserted() uint32 {
-	if x != nil {
-		return x.Inserted
-	}
-	return 0
-}
-
-func (x *CanaryRun) GetGuesses() uint32 {
-	if x != nil {
-		return x.Guesses
-	}
-	return 0
-}
-
-func (x *CanaryRun) GetCorrect() uint32 {
-	if x != nil {
-		return x.Correct
-	}
-	return 0
-}
-
-func (x *CanaryRun) GetDelta() float64 {
-	if x != nil {
-		return x.Delta
-	}
-	return 0
-}
-
-func (x *CanaryRun) GetConfidence() float64 {
-	if x != nil && x.Confidence != nil {
-		return *x.Confidence
-	}
-	return 0
-}
-
 // CanaryFinding compares what canaries showed with what is proven of what was reported.
 type CanaryFinding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -341,7 +256,7 @@ type CanaryFinding struct {
 
 func (x *CanaryFinding) Reset() {
 	*x = CanaryFinding{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[2]
+	mi := &file_accountant_v1_curve_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -353,7 +268,7 @@ func (x *CanaryFinding) String() string {
 func (*CanaryFinding) ProtoMessage() {}
 
 func (x *CanaryFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[2]
+	mi := &file_accountant_v1_curve_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -366,7 +281,7 @@ func (x *CanaryFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CanaryFinding.ProtoReflect.Descriptor instead.
 func (*CanaryFinding) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{2}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *CanaryFinding) GetEpsilonObserved() float64 {
@@ -468,7 +383,7 @@ type QueryPrivacyCurveResponse struct {
 
 func (x *QueryPrivacyCurveResponse) Reset() {
 	*x = QueryPrivacyCurveResponse{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[3]
+	mi := &file_accountant_v1_curve_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +395,7 @@ func (x *QueryPrivacyCurveResponse) String() string {
 func (*QueryPrivacyCurveResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyCurveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[3]
+	mi := &file_accountant_v1_curve_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +408,7 @@ func (x *QueryPrivacyCurveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyCurveResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyCurveResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{3}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *QueryPrivacyCurveResponse) GetPoints() []*CurvePoint {
@@ -625,7 +540,7 @@ type BayesRisk struct {
 
 func (x *BayesRisk) Reset() {
 	*x = BayesRisk{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[4]
+	mi := &file_accountant_v1_curve_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +552,7 @@ func (x *BayesRisk) String() string {
 func (*BayesRisk) ProtoMessage() {}
 
 func (x *BayesRisk) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[4]
+	mi := &file_accountant_v1_curve_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +565,7 @@ func (x *BayesRisk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BayesRisk.ProtoReflect.Descriptor instead.
 func (*BayesRisk) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{4}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *BayesRisk) GetPrior() float64 {
@@ -690,7 +605,7 @@ type Reconstruction struct {
 
 func (x *Reconstruction) Reset() {
 	*x = Reconstruction{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[5]
+	mi := &file_accountant_v1_curve_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -702,7 +617,7 @@ func (x *Reconstruction) String() string {
 func (*Reconstruction) ProtoMessage() {}
 
 func (x *Reconstruction) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[5]
+	mi := &file_accountant_v1_curve_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -715,7 +630,7 @@ func (x *Reconstruction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reconstruction.ProtoReflect.Descriptor instead.
 func (*Reconstruction) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{5}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Reconstruction) GetBaseline() float64 {
@@ -755,7 +670,7 @@ type GaussianDpBound struct {
 
 func (x *GaussianDpBound) Reset() {
 	*x = GaussianDpBound{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[6]
+	mi := &file_accountant_v1_curve_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -767,7 +682,7 @@ func (x *GaussianDpBound) String() string {
 func (*GaussianDpBound) ProtoMessage() {}
 
 func (x *GaussianDpBound) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[6]
+	mi := &file_accountant_v1_curve_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -780,7 +695,7 @@ func (x *GaussianDpBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GaussianDpBound.ProtoReflect.Descriptor instead.
 func (*GaussianDpBound) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{6}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GaussianDpBound) GetMu() float64 {
@@ -820,7 +735,7 @@ type RenyiDivergence struct {
 
 func (x *RenyiDivergence) Reset() {
 	*x = RenyiDivergence{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[7]
+	mi := &file_accountant_v1_curve_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +747,7 @@ func (x *RenyiDivergence) String() string {
 func (*RenyiDivergence) ProtoMessage() {}
 
 func (x *RenyiDivergence) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[7]
+	mi := &file_accountant_v1_curve_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +760,7 @@ func (x *RenyiDivergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenyiDivergence.ProtoReflect.Descriptor instead.
 func (*RenyiDivergence) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{7}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RenyiDivergence) GetOrder() float64 {
@@ -885,7 +800,7 @@ type ConcentratedBound struct {
 
 func (x *ConcentratedBound) Reset() {
 	*x = ConcentratedBound{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[8]
+	mi := &file_accountant_v1_curve_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -897,7 +812,7 @@ func (x *ConcentratedBound) String() string {
 func (*ConcentratedBound) ProtoMessage() {}
 
 func (x *ConcentratedBound) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[8]
+	mi := &file_accountant_v1_curve_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -910,7 +825,7 @@ func (x *ConcentratedBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConcentratedBound.ProtoReflect.Descriptor instead.
 func (*ConcentratedBound) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{8}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ConcentratedBound) GetXi() float64 {
@@ -956,7 +871,7 @@ type CurvePoint struct {
 
 func (x *CurvePoint) Reset() {
 	*x = CurvePoint{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[9]
+	mi := &file_accountant_v1_curve_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -968,7 +883,7 @@ func (x *CurvePoint) String() string {
 func (*CurvePoint) ProtoMessage() {}
 
 func (x *CurvePoint) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[9]
+	mi := &file_accountant_v1_curve_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -981,7 +896,7 @@ func (x *CurvePoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CurvePoint.ProtoReflect.Descriptor instead.
 func (*CurvePoint) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{9}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CurvePoint) GetEpsilon() float64 {
@@ -1042,7 +957,7 @@ type TradeOffPoint struct {
 
 func (x *TradeOffPoint) Reset() {
 	*x = TradeOffPoint{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[10]
+	mi := &file_accountant_v1_curve_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +969,7 @@ func (x *TradeOffPoint) String() string {
 func (*TradeOffPoint) ProtoMessage() {}
 
 func (x *TradeOffPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[10]
+	mi := &file_accountant_v1_curve_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +982,7 @@ func (x *TradeOffPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TradeOffPoint.ProtoReflect.Descriptor instead.
 func (*TradeOffPoint) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{10}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TradeOffPoint) GetAlpha() float64 {
@@ -1120,16 +1035,7 @@ const file_accountant_v1_curve_proto_rawDesc = "" +
 	"\f_epsilon_maxB\n" +
 	"\n" +
 	"\b_max_gapB\x05\n" +
-	"\x03_xi\"\xa5\x01\n" +
-	"\tCanaryRun\x12\x1a\n" +
-	"\binserted\x18\x01 \x01(\rR\binserted\x12\x18\n" +
-	"\aguesses\x18\x02 \x01(\rR\aguesses\x12\x18\n" +
-	"\acorrect\x18\x03 \x01(\rR\acorrect\x12\x14\n" +
-	"\x05delta\x18\x04 \x01(\x01R\x05delta\x12#\n" +
-	"\n" +
-	"confidence\x18\x05 \x01(\x01H\x00R\n" +
-	"confidence\x88\x01\x01B\r\n" +
-	"\v_confidence\"\x8c\x02\n" +
+	"\x03_xi\"\x8c\x02\n" +
 	"\rCanaryFinding\x12)\n" +
 	"\x10epsilon_observed\x18\x01 \x01(\x01R\x0fepsilonObserved\x12\x18\n" +
 	"\aepsilon\x18\x02 \x01(\x01R\aepsilon\x12(\n" +
@@ -1227,34 +1133,34 @@ func file_accountant_v1_curve_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_curve_proto_rawDescData
 }
 
-var file_accountant_v1_curve_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_accountant_v1_curve_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_accountant_v1_curve_proto_goTypes = []any{
 	(*QueryPrivacyCurveRequest)(nil),  // 0: accountant.v1.QueryPrivacyCurveRequest
-	(*CanaryRun)(nil),                 // 1: accountant.v1.CanaryRun
-	(*CanaryFinding)(nil),             // 2: accountant.v1.CanaryFinding
-	(*QueryPrivacyCurveResponse)(nil), // 3: accountant.v1.QueryPrivacyCurveResponse
-	(*BayesRisk)(nil),                 // 4: accountant.v1.BayesRisk
-	(*Reconstruction)(nil),            // 5: accountant.v1.Reconstruction
-	(*GaussianDpBound)(nil),           // 6: accountant.v1.GaussianDpBound
-	(*RenyiDivergence)(nil),           // 7: accountant.v1.RenyiDivergence
-	(*ConcentratedBound)(nil),         // 8: accountant.v1.ConcentratedBound
-	(*CurvePoint)(nil),                // 9: accountant.v1.CurvePoint
-	(*TradeOffPoint)(nil),             // 10: accountant.v1.TradeOffPoint
-	(*Workload)(nil),                  // 11: accountant.v1.Workload
+	(*CanaryFinding)(nil),             // 1: accountant.v1.CanaryFinding
+	(*QueryPrivacyCurveResponse)(nil), // 2: accountant.v1.QueryPrivacyCurveResponse
+	(*BayesRisk)(nil),                 // 3: accountant.v1.BayesRisk
+	(*Reconstruction)(nil),            // 4: accountant.v1.Reconstruction
+	(*GaussianDpBound)(nil),           // 5: accountant.v1.GaussianDpBound
+	(*RenyiDivergence)(nil),           // 6: accountant.v1.RenyiDivergence
+	(*ConcentratedBound)(nil),         // 7: accountant.v1.ConcentratedBound
+	(*CurvePoint)(nil),                // 8: accountant.v1.CurvePoint
+	(*TradeOffPoint)(nil),             // 9: accountant.v1.TradeOffPoint
+	(*Workload)(nil),                  // 10: accountant.v1.Workload
+	(*CanaryRun)(nil),                 // 11: accountant.v1.CanaryRun
 	(*Assumption)(nil),                // 12: accountant.v1.Assumption
 }
 var file_accountant_v1_curve_proto_depIdxs = []int32{
-	11, // 0: accountant.v1.QueryPrivacyCurveRequest.workload:type_name -> accountant.v1.Workload
-	1,  // 1: accountant.v1.QueryPrivacyCurveRequest.canaries:type_name -> accountant.v1.CanaryRun
-	9,  // 2: accountant.v1.QueryPrivacyCurveResponse.points:type_name -> accountant.v1.CurvePoint
-	10, // 3: accountant.v1.QueryPrivacyCurveResponse.trade_off:type_name -> accountant.v1.TradeOffPoint
+	10, // 0: accountant.v1.QueryPrivacyCurveRequest.workload:type_name -> accountant.v1.Workload
+	11, // 1: accountant.v1.QueryPrivacyCurveRequest.canaries:type_name -> accountant.v1.CanaryRun
+	8,  // 2: accountant.v1.QueryPrivacyCurveResponse.points:type_name -> accountant.v1.CurvePoint
+	9,  // 3: accountant.v1.QueryPrivacyCurveResponse.trade_off:type_name -> accountant.v1.TradeOffPoint
 	12, // 4: accountant.v1.QueryPrivacyCurveResponse.assumptions:type_name -> accountant.v1.Assumption
-	6,  // 5: accountant.v1.QueryPrivacyCurveResponse.gaussian_dp:type_name -> accountant.v1.GaussianDpBound
-	7,  // 6: accountant.v1.QueryPrivacyCurveResponse.renyi:type_name -> accountant.v1.RenyiDivergence
-	8,  // 7: accountant.v1.QueryPrivacyCurveResponse.concentrated:type_name -> accountant.v1.ConcentratedBound
-	4,  // 8: accountant.v1.QueryPrivacyCurveResponse.bayes_risks:type_name -> accountant.v1.BayesRisk
-	5,  // 9: accountant.v1.QueryPrivacyCurveResponse.reconstructions:type_name -> accountant.v1.Reconstruction
-	2,  // 10: accountant.v1.QueryPrivacyCurveResponse.canaries:type_name -> accountant.v1.CanaryFinding
+	5,  // 5: accountant.v1.QueryPrivacyCurveResponse.gaussian_dp:type_name -> accountant.v1.GaussianDpBound
+	6,  // 6: accountant.v1.QueryPrivacyCurveResponse.renyi:type_name -> accountant.v1.RenyiDivergence
+	7,  // 7: accountant.v1.QueryPrivacyCurveResponse.concentrated:type_name -> accountant.v1.ConcentratedBound
+	3,  // 8: accountant.v1.QueryPrivacyCurveResponse.bayes_risks:type_name -> accountant.v1.BayesRisk
+	4,  // 9: accountant.v1.QueryPrivacyCurveResponse.reconstructions:type_name -> accountant.v1.Reconstruction
+	1,  // 10: accountant.v1.QueryPrivacyCurveResponse.canaries:type_name -> accountant.v1.CanaryFinding
 	11, // [11:11] is the sub-list for method output_type
 	11, // [11:11] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
@@ -1275,18 +1181,17 @@ func file_accountant_v1_curve_proto_init() {
 	}
 	file_accountant_v1_curve_proto_msgTypes[1].OneofWrappers = []any{}
 	file_accountant_v1_curve_proto_msgTypes[2].OneofWrappers = []any{}
-	file_accountant_v1_curve_proto_msgTypes[3].OneofWrappers = []any{}
+	file_accountant_v1_curve_proto_msgTypes[5].OneofWrappers = []any{}
 	file_accountant_v1_curve_proto_msgTypes[6].OneofWrappers = []any{}
 	file_accountant_v1_curve_proto_msgTypes[7].OneofWrappers = []any{}
 	file_accountant_v1_curve_proto_msgTypes[8].OneofWrappers = []any{}
-	file_accountant_v1_curve_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_curve_proto_rawDesc), len(file_accountant_v1_curve_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1394,6 +1394,7 @@ type Entry struct {
 	//	*Entry_Adopt
 	//	*Entry_AmendDataset
 	//	*Entry_Together
+	//	*Entry_Observe
 	Action isEntry_Action `protobuf_oneof:"action"`
 	// SHA-256 over the domain tag, the previous hash and the stored bytes; 32 bytes.
 	Hash []byte `protobuf:"bytes,6,opt,name=hash,proto3" json:"hash,omitempty"`
@@ -1641,6 +1642,15 @@ func (x *Entry) GetTogether() *Together {
 	return nil
 }
 
+func (x *Entry) GetObserve() *Observe {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Observe); ok {
+			return x.Observe
+		}
+	}
+	return nil
+}
+
 func (x *Entry) GetHash() []byte {
 	if x != nil {
 		return x.Hash
@@ -1763,6 +1773,11 @@ type Entry_Together struct {
 	Together *Together `protobuf:"bytes,27,opt,name=together,proto3,oneof"`
 }
 
+type Entry_Observe struct {
+	// What canaries showed was recorded.
+	Observe *Observe `protobuf:"bytes,28,opt,name=observe,proto3,oneof"`
+}
+
 func (*Entry_Charge) isEntry_Action() {}
 
 func (*Entry_Close) isEntry_Action() {}
@@ -1798,6 +1813,8 @@ func (*Entry_Adopt) isEntry_Action() {}
 func (*Entry_AmendDataset) isEntry_Action() {}
 
 func (*Entry_Together) isEntry_Action() {}
+
+func (*Entry_Observe) isEntry_Action() {}
 
 // SetPart says that an entry is its ledger's part of a charge to several ledgers.
 type SetPart struct {
@@ -3658,6 +3675,157 @@ func (x *Acknowledge) GetReason() string {
 	return ""
 }
 
+// Observe records what canaries showed of the training whose releases the ledger has. It spends nothing and changes no
+// number. Statements compute what it says of what was charged, and warn if the training was not what was reported.
+type Observe struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What came of them, by the ledger's adjacency. Required.
+	Canaries *CanaryRun `protobuf:"bytes,1,opt,name=canaries,proto3" json:"canaries,omitempty"`
+	// Which run it was, and how the canaries were inserted; at most 1,024 bytes. May be empty.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What was charged or reserved by then; only in entries. Absent where that was nothing, or too much to repeat:
+	// then statements compare with all that was charged since, too.
+	Charged       []*Event `protobuf:"bytes,3,rep,name=charged,proto3" json:"charged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Observe) Reset() {
+	*x = Observe{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Observe) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Observe) ProtoMessage() {}
+
+func (x *Observe) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Observe.ProtoReflect.Descriptor instead.
+func (*Observe) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *Observe) GetCanaries() *CanaryRun {
+	if x != nil {
+		return x.Canaries
+	}
+	return nil
+}
+
+func (x *Observe) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Observe) GetCharged() []*Event {
+	if x != nil {
+		return x.Charged
+	}
+	return nil
+}
+
+// CanaryRun is what came of canaries: records that were inserted to see what the outputs say
+// of them. For each a fair coin of its own decided whether it was in the data (under
+// REPLACE_ONE: which of two records was; under ZERO_OUT: whether it was zeroed). How many are
+// guessed at is decided before anything is seen.
+type CanaryRun struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many coins were tossed. Range: 1 to 100,000.
+	Inserted uint32 `protobuf:"varint,1,opt,name=inserted,proto3" json:"inserted,omitempty"`
+	// Of how many canaries somebody said what their coin showed. Range: 1 to inserted.
+	Guesses uint32 `protobuf:"varint,2,opt,name=guesses,proto3" json:"guesses,omitempty"`
+	// How many of the guesses were right. Range: 0 to guesses.
+	Correct uint32 `protobuf:"varint,3,opt,name=correct,proto3" json:"correct,omitempty"`
+	// The δ at which ε is told. Range: ≥ 0 and < 1.
+	Delta float64 `protobuf:"fixed64,4,opt,name=delta,proto3" json:"delta,omitempty"`
+	// The confidence of what is observed; 0.95 if absent. Range: > 0 and < 1.
+	Confidence    *float64 `protobuf:"fixed64,5,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CanaryRun) Reset() {
+	*x = CanaryRun{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CanaryRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CanaryRun) ProtoMessage() {}
+
+func (x *CanaryRun) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CanaryRun.ProtoReflect.Descriptor instead.
+func (*CanaryRun) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *CanaryRun) GetInserted() uint32 {
+	if x != nil {
+		return x.Inserted
+	}
+	return 0
+}
+
+func (x *CanaryRun) GetGuesses() uint32 {
+	if x != nil {
+		return x.Guesses
+	}
+	return 0
+}
+
+func (x *CanaryRun) GetCorrect() uint32 {
+	if x != nil {
+		return x.Correct
+	}
+	return 0
+}
+
+func (x *CanaryRun) GetDelta() float64 {
+	if x != nil {
+		return x.Delta
+	}
+	return 0
+}
+
+func (x *CanaryRun) GetConfidence() float64 {
+	if x != nil && x.Confidence != nil {
+		return *x.Confidence
+	}
+	return 0
+}
+
 // Adopt takes ledgers that were created before their dataset was registered into the
 // dataset's budget. The daemon writes it, in the ledger and in the dataset's record.
 type Adopt struct {
@@ -3680,7 +3848,7 @@ type Adopt struct {
 
 func (x *Adopt) Reset() {
 	*x = Adopt{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3692,7 +3860,7 @@ func (x *Adopt) String() string {
 func (*Adopt) ProtoMessage() {}
 
 func (x *Adopt) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[37]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3705,7 +3873,7 @@ func (x *Adopt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adopt.ProtoReflect.Descriptor instead.
 func (*Adopt) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{37}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Adopt) GetDataset() string {
@@ -3775,7 +3943,7 @@ type AmendDataset struct {
 
 func (x *AmendDataset) Reset() {
 	*x = AmendDataset{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3787,7 +3955,7 @@ func (x *AmendDataset) String() string {
 func (*AmendDataset) ProtoMessage() {}
 
 func (x *AmendDataset) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[38]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3800,7 +3968,7 @@ func (x *AmendDataset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDataset.ProtoReflect.Descriptor instead.
 func (*AmendDataset) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{38}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *AmendDataset) GetTitle() string {
@@ -3895,7 +4063,7 @@ type DatasetCaps struct {
 
 func (x *DatasetCaps) Reset() {
 	*x = DatasetCaps{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3907,7 +4075,7 @@ func (x *DatasetCaps) String() string {
 func (*DatasetCaps) ProtoMessage() {}
 
 func (x *DatasetCaps) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[39]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3920,7 +4088,7 @@ func (x *DatasetCaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetCaps.ProtoReflect.Descriptor instead.
 func (*DatasetCaps) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{39}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DatasetCaps) GetCharge() float64 {
@@ -3950,7 +4118,7 @@ type DatasetReference struct {
 
 func (x *DatasetReference) Reset() {
 	*x = DatasetReference{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3962,7 +4130,7 @@ func (x *DatasetReference) String() string {
 func (*DatasetReference) ProtoMessage() {}
 
 func (x *DatasetReference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3975,7 +4143,7 @@ func (x *DatasetReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetReference.ProtoReflect.Descriptor instead.
 func (*DatasetReference) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{40}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DatasetReference) GetId() string {
@@ -4005,7 +4173,7 @@ type DatasetVersion struct {
 
 func (x *DatasetVersion) Reset() {
 	*x = DatasetVersion{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4017,7 +4185,7 @@ func (x *DatasetVersion) String() string {
 func (*DatasetVersion) ProtoMessage() {}
 
 func (x *DatasetVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4030,7 +4198,7 @@ func (x *DatasetVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetVersion.ProtoReflect.Descriptor instead.
 func (*DatasetVersion) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{41}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DatasetVersion) GetOf() *DatasetReference {
@@ -4059,7 +4227,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4071,7 +4239,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4084,7 +4252,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{42}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Close) GetReason() string {
@@ -4109,7 +4277,7 @@ type Together_Member struct {
 
 func (x *Together_Member) Reset() {
 	*x = Together_Member{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[44]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4121,7 +4289,7 @@ func (x *Together_Member) String() string {
 func (*Together_Member) ProtoMessage() {}
 
 func (x *Together_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[44]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4285,7 +4453,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\rReceiptMember\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x1b\n" +
-	"\thead_hash\x18\x03 \x01(\fR\bheadHash\"\xf0\t\n" +
+	"\thead_hash\x18\x03 \x01(\fR\bheadHash\"\xa4\n" +
+	"\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
@@ -4310,7 +4479,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\raccess_policy\x18\x18 \x01(\v2\x1b.accountant.v1.AccessPolicyH\x00R\faccessPolicy\x12,\n" +
 	"\x05adopt\x18\x19 \x01(\v2\x14.accountant.v1.AdoptH\x00R\x05adopt\x12B\n" +
 	"\ramend_dataset\x18\x1a \x01(\v2\x1b.accountant.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
-	"\btogether\x18\x1b \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12\x12\n" +
+	"\btogether\x18\x1b \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x122\n" +
+	"\aobserve\x18\x1c \x01(\v2\x16.accountant.v1.ObserveH\x00R\aobserve\x12\x12\n" +
 	"\x04hash\x18\x06 \x01(\fR\x04hash\x12\x10\n" +
 	"\x03raw\x18\a \x01(\fR\x03raw\x12(\n" +
 	"\x03set\x18\b \x01(\v2\x16.accountant.v1.SetPartR\x03set\x123\n" +
@@ -4456,7 +4626,20 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"?\n" +
 	"\vAcknowledge\x12\x18\n" +
 	"\awarning\x18\x01 \x01(\tR\awarning\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xa3\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x87\x01\n" +
+	"\aObserve\x124\n" +
+	"\bcanaries\x18\x01 \x01(\v2\x18.accountant.v1.CanaryRunR\bcanaries\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12.\n" +
+	"\acharged\x18\x03 \x03(\v2\x14.accountant.v1.EventR\acharged\"\xa5\x01\n" +
+	"\tCanaryRun\x12\x1a\n" +
+	"\binserted\x18\x01 \x01(\rR\binserted\x12\x18\n" +
+	"\aguesses\x18\x02 \x01(\rR\aguesses\x12\x18\n" +
+	"\acorrect\x18\x03 \x01(\rR\acorrect\x12\x14\n" +
+	"\x05delta\x18\x04 \x01(\x01R\x05delta\x12#\n" +
+	"\n" +
+	"confidence\x18\x05 \x01(\x01H\x00R\n" +
+	"confidence\x88\x01\x01B\r\n" +
+	"\v_confidence\"\xa3\x01\n" +
 	"\x05Adopt\x12\x18\n" +
 	"\adataset\x18\x01 \x01(\tR\adataset\x12\x18\n" +
 	"\aledgers\x18\x02 \x01(\rR\aledgers\x12\x18\n" +
@@ -4508,7 +4691,7 @@ func file_accountant_v1_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_accountant_v1_ledger_proto_goTypes = []any{
 	(LedgerSpec_Policy)(0),        // 0: accountant.v1.LedgerSpec.Policy
 	(Budget_Guard)(0),             // 1: accountant.v1.Budget.Guard
@@ -4550,54 +4733,56 @@ var file_accountant_v1_ledger_proto_goTypes = []any{
 	(*Approve)(nil),               // 37: accountant.v1.Approve
 	(*Withdraw)(nil),              // 38: accountant.v1.Withdraw
 	(*Acknowledge)(nil),           // 39: accountant.v1.Acknowledge
-	(*Adopt)(nil),                 // 40: accountant.v1.Adopt
-	(*AmendDataset)(nil),          // 41: accountant.v1.AmendDataset
-	(*DatasetCaps)(nil),           // 42: accountant.v1.DatasetCaps
-	(*DatasetReference)(nil),      // 43: accountant.v1.DatasetReference
-	(*DatasetVersion)(nil),        // 44: accountant.v1.DatasetVersion
-	(*Close)(nil),                 // 45: accountant.v1.Close
-	nil,                           // 46: accountant.v1.LedgerSpec.LabelsEntry
-	(*Together_Member)(nil),       // 47: accountant.v1.Together.Member
-	nil,                           // 48: accountant.v1.Charge.LabelsEntry
-	nil,                           // 49: accountant.v1.Reserve.LabelsEntry
-	nil,                           // 50: accountant.v1.Commit.LabelsEntry
-	nil,                           // 51: accountant.v1.AmendDataset.LabelsEntry
-	(Workload_Adjacency)(0),       // 52: accountant.v1.Workload.Adjacency
-	(*Workload)(nil),              // 53: accountant.v1.Workload
-	(*timestamppb.Timestamp)(nil), // 54: google.protobuf.Timestamp
-	(*Mechanism)(nil),             // 55: accountant.v1.Mechanism
-	(*Event)(nil),                 // 56: accountant.v1.Event
+	(*Observe)(nil),               // 40: accountant.v1.Observe
+	(*CanaryRun)(nil),             // 41: accountant.v1.CanaryRun
+	(*Adopt)(nil),                 // 42: accountant.v1.Adopt
+	(*AmendDataset)(nil),          // 43: accountant.v1.AmendDataset
+	(*DatasetCaps)(nil),           // 44: accountant.v1.DatasetCaps
+	(*DatasetReference)(nil),      // 45: accountant.v1.DatasetReference
+	(*DatasetVersion)(nil),        // 46: accountant.v1.DatasetVersion
+	(*Close)(nil),                 // 47: accountant.v1.Close
+	nil,                           // 48: accountant.v1.LedgerSpec.LabelsEntry
+	(*Together_Member)(nil),       // 49: accountant.v1.Together.Member
+	nil,                           // 50: accountant.v1.Charge.LabelsEntry
+	nil,                           // 51: accountant.v1.Reserve.LabelsEntry
+	nil,                           // 52: accountant.v1.Commit.LabelsEntry
+	nil,                           // 53: accountant.v1.AmendDataset.LabelsEntry
+	(Workload_Adjacency)(0),       // 54: accountant.v1.Workload.Adjacency
+	(*Workload)(nil),              // 55: accountant.v1.Workload
+	(*timestamppb.Timestamp)(nil), // 56: google.protobuf.Timestamp
+	(*Mechanism)(nil),             // 57: accountant.v1.Mechanism
+	(*Event)(nil),                 // 58: accountant.v1.Event
 }
 var file_accountant_v1_ledger_proto_depIdxs = []int32{
-	52, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	46, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
+	54, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	48, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
 	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
-	53, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
+	55, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
 	4,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	53, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	55, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
 	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
 	3,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	54, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	56, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
 	7,  // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
 	9,  // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
 	10, // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
 	11, // 12: accountant.v1.Ledger.assumptions:type_name -> accountant.v1.Assumption
 	6,  // 13: accountant.v1.Ledger.acknowledgements:type_name -> accountant.v1.Acknowledgement
 	35, // 14: accountant.v1.Ledger.proposals:type_name -> accountant.v1.Proposal
-	54, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
+	56, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
 	4,  // 16: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
 	8,  // 17: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
 	8,  // 18: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
-	55, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
-	54, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
-	56, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
+	57, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
+	56, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
+	58, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
 	2,  // 22: accountant.v1.Reservation.contribution:type_name -> accountant.v1.SetPart.Contribution
-	54, // 23: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	56, // 23: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
 	13, // 24: accountant.v1.Receipt.members:type_name -> accountant.v1.ReceiptMember
 	2,  // 25: accountant.v1.Receipt.contribution:type_name -> accountant.v1.SetPart.Contribution
-	54, // 26: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	56, // 26: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
 	19, // 27: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	45, // 28: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	47, // 28: accountant.v1.Entry.close:type_name -> accountant.v1.Close
 	20, // 29: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
 	21, // 30: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
 	22, // 31: accountant.v1.Entry.release:type_name -> accountant.v1.Release
@@ -4611,58 +4796,61 @@ var file_accountant_v1_ledger_proto_depIdxs = []int32{
 	34, // 39: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
 	38, // 40: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
 	36, // 41: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
-	40, // 42: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
-	41, // 43: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
+	42, // 42: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
+	43, // 43: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
 	18, // 44: accountant.v1.Entry.together:type_name -> accountant.v1.Together
-	15, // 45: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
-	33, // 46: accountant.v1.Entry.approval:type_name -> accountant.v1.Approval
-	2,  // 47: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
-	17, // 48: accountant.v1.LedgerSet.range:type_name -> accountant.v1.LedgerRange
-	47, // 49: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
-	17, // 50: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
-	19, // 51: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
-	20, // 52: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
-	21, // 53: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
-	22, // 54: accountant.v1.Together.release:type_name -> accountant.v1.Release
-	2,  // 55: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
-	56, // 56: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	48, // 57: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	56, // 58: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
-	49, // 59: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
-	56, // 60: accountant.v1.Commit.events:type_name -> accountant.v1.Event
-	50, // 61: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
-	56, // 62: accountant.v1.Free.events:type_name -> accountant.v1.Event
-	56, // 63: accountant.v1.Refund.events:type_name -> accountant.v1.Event
-	4,  // 64: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
-	53, // 65: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
-	27, // 66: accountant.v1.Raise.resolution:type_name -> accountant.v1.Resolution
-	28, // 67: accountant.v1.Resolution.limits:type_name -> accountant.v1.Limit
-	29, // 68: accountant.v1.Resolution.plan:type_name -> accountant.v1.Part
-	1,  // 69: accountant.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
-	55, // 70: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
-	54, // 71: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
-	31, // 72: accountant.v1.Restored.lost:type_name -> accountant.v1.LostEntry
-	56, // 73: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
-	2,  // 74: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
-	25, // 75: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
-	23, // 76: accountant.v1.Propose.free:type_name -> accountant.v1.Free
-	26, // 77: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
-	32, // 78: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
-	41, // 79: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
-	54, // 80: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
-	34, // 81: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
-	51, // 82: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
-	42, // 83: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
-	4,  // 84: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
-	44, // 85: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
-	27, // 86: accountant.v1.AmendDataset.resolution:type_name -> accountant.v1.Resolution
-	43, // 87: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
-	43, // 88: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
-	89, // [89:89] is the sub-list for method output_type
-	89, // [89:89] is the sub-list for method input_type
-	89, // [89:89] is the sub-list for extension type_name
-	89, // [89:89] is the sub-list for extension extendee
-	0,  // [0:89] is the sub-list for field type_name
+	40, // 45: accountant.v1.Entry.observe:type_name -> accountant.v1.Observe
+	15, // 46: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
+	33, // 47: accountant.v1.Entry.approval:type_name -> accountant.v1.Approval
+	2,  // 48: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
+	17, // 49: accountant.v1.LedgerSet.range:type_name -> accountant.v1.LedgerRange
+	49, // 50: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
+	17, // 51: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
+	19, // 52: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
+	20, // 53: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
+	21, // 54: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
+	22, // 55: accountant.v1.Together.release:type_name -> accountant.v1.Release
+	2,  // 56: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
+	58, // 57: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	50, // 58: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	58, // 59: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	51, // 60: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	58, // 61: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	52, // 62: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	58, // 63: accountant.v1.Free.events:type_name -> accountant.v1.Event
+	58, // 64: accountant.v1.Refund.events:type_name -> accountant.v1.Event
+	4,  // 65: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
+	55, // 66: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
+	27, // 67: accountant.v1.Raise.resolution:type_name -> accountant.v1.Resolution
+	28, // 68: accountant.v1.Resolution.limits:type_name -> accountant.v1.Limit
+	29, // 69: accountant.v1.Resolution.plan:type_name -> accountant.v1.Part
+	1,  // 70: accountant.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
+	57, // 71: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
+	56, // 72: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
+	31, // 73: accountant.v1.Restored.lost:type_name -> accountant.v1.LostEntry
+	58, // 74: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
+	2,  // 75: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
+	25, // 76: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
+	23, // 77: accountant.v1.Propose.free:type_name -> accountant.v1.Free
+	26, // 78: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
+	32, // 79: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
+	43, // 80: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
+	56, // 81: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
+	34, // 82: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
+	41, // 83: accountant.v1.Observe.canaries:type_name -> accountant.v1.CanaryRun
+	58, // 84: accountant.v1.Observe.charged:type_name -> accountant.v1.Event
+	53, // 85: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
+	44, // 86: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
+	4,  // 87: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
+	46, // 88: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
+	27, // 89: accountant.v1.AmendDataset.resolution:type_name -> accountant.v1.Resolution
+	45, // 90: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
+	45, // 91: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
+	92, // [92:92] is the sub-list for method output_type
+	92, // [92:92] is the sub-list for method input_type
+	92, // [92:92] is the sub-list for extension type_name
+	92, // [92:92] is the sub-list for extension extendee
+	0,  // [0:92] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }
@@ -4693,6 +4881,7 @@ func file_accountant_v1_ledger_proto_init() {
 		(*Entry_Adopt)(nil),
 		(*Entry_AmendDataset)(nil),
 		(*Entry_Together)(nil),
+		(*Entry_Observe)(nil),
 	}
 	file_accountant_v1_ledger_proto_msgTypes[15].OneofWrappers = []any{
 		(*Together_Charge)(nil),
@@ -4708,13 +4897,14 @@ func file_accountant_v1_ledger_proto_init() {
 		(*Propose_AmendDataset)(nil),
 	}
 	file_accountant_v1_ledger_proto_msgTypes[38].OneofWrappers = []any{}
+	file_accountant_v1_ledger_proto_msgTypes[40].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_ledger_proto_rawDesc), len(file_accountant_v1_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   49,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

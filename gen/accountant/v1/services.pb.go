@@ -826,6 +826,61 @@ func (x *ReleaseRequest) GetRelease() *Release {
 	return nil
 }
 
+// ObserveRequest records what canaries showed.
+type ObserveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the write goes. Required.
+	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// What they showed. Required.
+	Observe       *Observe `protobuf:"bytes,2,opt,name=observe,proto3" json:"observe,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObserveRequest) Reset() {
+	*x = ObserveRequest{}
+	mi := &file_accountant_v1_services_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObserveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObserveRequest) ProtoMessage() {}
+
+func (x *ObserveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_services_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObserveRequest.ProtoReflect.Descriptor instead.
+func (*ObserveRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ObserveRequest) GetLane() *Lane {
+	if x != nil {
+		return x.Lane
+	}
+	return nil
+}
+
+func (x *ObserveRequest) GetObserve() *Observe {
+	if x != nil {
+		return x.Observe
+	}
+	return nil
+}
+
 // ExpireRequest charges what is left of a reservation.
 type ExpireRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -839,7 +894,7 @@ type ExpireRequest struct {
 
 func (x *ExpireRequest) Reset() {
 	*x = ExpireRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[13]
+	mi := &file_accountant_v1_services_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -851,7 +906,7 @@ func (x *ExpireRequest) String() string {
 func (*ExpireRequest) ProtoMessage() {}
 
 func (x *ExpireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[13]
+	mi := &file_accountant_v1_services_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -864,7 +919,7 @@ func (x *ExpireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpireRequest.ProtoReflect.Descriptor instead.
 func (*ExpireRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{13}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ExpireRequest) GetLane() *Lane {
@@ -894,7 +949,7 @@ type FreeRequest struct {
 
 func (x *FreeRequest) Reset() {
 	*x = FreeRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[14]
+	mi := &file_accountant_v1_services_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +961,7 @@ func (x *FreeRequest) String() string {
 func (*FreeRequest) ProtoMessage() {}
 
 func (x *FreeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[14]
+	mi := &file_accountant_v1_services_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -919,7 +974,7 @@ func (x *FreeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreeRequest.ProtoReflect.Descriptor instead.
 func (*FreeRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{14}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *FreeRequest) GetLane() *Lane {
@@ -949,7 +1004,7 @@ type RefundRequest struct {
 
 func (x *RefundRequest) Reset() {
 	*x = RefundRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[15]
+	mi := &file_accountant_v1_services_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -961,7 +1016,7 @@ func (x *RefundRequest) String() string {
 func (*RefundRequest) ProtoMessage() {}
 
 func (x *RefundRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[15]
+	mi := &file_accountant_v1_services_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -974,7 +1029,7 @@ func (x *RefundRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundRequest.ProtoReflect.Descriptor instead.
 func (*RefundRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{15}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RefundRequest) GetLane() *Lane {
@@ -1004,7 +1059,7 @@ type RaiseRequest struct {
 
 func (x *RaiseRequest) Reset() {
 	*x = RaiseRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[16]
+	mi := &file_accountant_v1_services_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1016,7 +1071,7 @@ func (x *RaiseRequest) String() string {
 func (*RaiseRequest) ProtoMessage() {}
 
 func (x *RaiseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[16]
+	mi := &file_accountant_v1_services_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1029,7 +1084,7 @@ func (x *RaiseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseRequest.ProtoReflect.Descriptor instead.
 func (*RaiseRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{16}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RaiseRequest) GetLane() *Lane {
@@ -1059,7 +1114,7 @@ type ReconcileRequest struct {
 
 func (x *ReconcileRequest) Reset() {
 	*x = ReconcileRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[17]
+	mi := &file_accountant_v1_services_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1126,7 @@ func (x *ReconcileRequest) String() string {
 func (*ReconcileRequest) ProtoMessage() {}
 
 func (x *ReconcileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[17]
+	mi := &file_accountant_v1_services_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1139,7 @@ func (x *ReconcileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReconcileRequest.ProtoReflect.Descriptor instead.
 func (*ReconcileRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{17}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReconcileRequest) GetLane() *Lane {
@@ -1114,7 +1169,7 @@ type AcknowledgeRequest struct {
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[18]
+	mi := &file_accountant_v1_services_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1126,7 +1181,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[18]
+	mi := &file_accountant_v1_services_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1139,7 +1194,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{18}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AcknowledgeRequest) GetLane() *Lane {
@@ -1169,7 +1224,7 @@ type ProposeRequest struct {
 
 func (x *ProposeRequest) Reset() {
 	*x = ProposeRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[19]
+	mi := &file_accountant_v1_services_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1181,7 +1236,7 @@ func (x *ProposeRequest) String() string {
 func (*ProposeRequest) ProtoMessage() {}
 
 func (x *ProposeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[19]
+	mi := &file_accountant_v1_services_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1194,7 +1249,7 @@ func (x *ProposeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProposeRequest.ProtoReflect.Descriptor instead.
 func (*ProposeRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{19}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ProposeRequest) GetLane() *Lane {
@@ -1224,7 +1279,7 @@ type ApproveRequest struct {
 
 func (x *ApproveRequest) Reset() {
 	*x = ApproveRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[20]
+	mi := &file_accountant_v1_services_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1236,7 +1291,7 @@ func (x *ApproveRequest) String() string {
 func (*ApproveRequest) ProtoMessage() {}
 
 func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[20]
+	mi := &file_accountant_v1_services_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1249,7 +1304,7 @@ func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveRequest.ProtoReflect.Descriptor instead.
 func (*ApproveRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{20}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ApproveRequest) GetLane() *Lane {
@@ -1279,7 +1334,7 @@ type WithdrawRequest struct {
 
 func (x *WithdrawRequest) Reset() {
 	*x = WithdrawRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[21]
+	mi := &file_accountant_v1_services_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1346,7 @@ func (x *WithdrawRequest) String() string {
 func (*WithdrawRequest) ProtoMessage() {}
 
 func (x *WithdrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[21]
+	mi := &file_accountant_v1_services_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1359,7 @@ func (x *WithdrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{21}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WithdrawRequest) GetLane() *Lane {
@@ -1342,7 +1397,7 @@ type GetAccessRequest struct {
 
 func (x *GetAccessRequest) Reset() {
 	*x = GetAccessRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[22]
+	mi := &file_accountant_v1_services_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1409,7 @@ func (x *GetAccessRequest) String() string {
 func (*GetAccessRequest) ProtoMessage() {}
 
 func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[22]
+	mi := &file_accountant_v1_services_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1422,7 @@ func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAccessRequest.ProtoReflect.Descriptor instead.
 func (*GetAccessRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{22}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetAccessRequest) GetPrincipal() string {
@@ -1440,7 +1495,7 @@ type GetAccessResponse struct {
 
 func (x *GetAccessResponse) Reset() {
 	*x = GetAccessResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[23]
+	mi := &file_accountant_v1_services_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +1507,7 @@ func (x *GetAccessResponse) String() string {
 func (*GetAccessResponse) ProtoMessage() {}
 
 func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[23]
+	mi := &file_accountant_v1_services_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +1520,7 @@ func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAccessResponse.ProtoReflect.Descriptor instead.
 func (*GetAccessResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{23}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetAccessResponse) GetPrincipal() string {
@@ -1542,7 +1597,7 @@ type WatchLedgerRequest struct {
 
 func (x *WatchLedgerRequest) Reset() {
 	*x = WatchLedgerRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[24]
+	mi := &file_accountant_v1_services_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1554,7 +1609,7 @@ func (x *WatchLedgerRequest) String() string {
 func (*WatchLedgerRequest) ProtoMessage() {}
 
 func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[24]
+	mi := &file_accountant_v1_services_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1567,7 +1622,7 @@ func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLedgerRequest.ProtoReflect.Descriptor instead.
 func (*WatchLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{24}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchLedgerRequest) GetName() string {
@@ -1588,7 +1643,7 @@ type WatchLedgerResponse struct {
 
 func (x *WatchLedgerResponse) Reset() {
 	*x = WatchLedgerResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[25]
+	mi := &file_accountant_v1_services_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1600,7 +1655,7 @@ func (x *WatchLedgerResponse) String() string {
 func (*WatchLedgerResponse) ProtoMessage() {}
 
 func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[25]
+	mi := &file_accountant_v1_services_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1613,7 +1668,7 @@ func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLedgerResponse.ProtoReflect.Descriptor instead.
 func (*WatchLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{25}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchLedgerResponse) GetLedger() *Ledger {
@@ -1637,7 +1692,7 @@ type GetStatementRequest struct {
 
 func (x *GetStatementRequest) Reset() {
 	*x = GetStatementRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[26]
+	mi := &file_accountant_v1_services_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1704,7 @@ func (x *GetStatementRequest) String() string {
 func (*GetStatementRequest) ProtoMessage() {}
 
 func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[26]
+	mi := &file_accountant_v1_services_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1717,7 @@ func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatementRequest.ProtoReflect.Descriptor instead.
 func (*GetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{26}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetStatementRequest) GetName() string {
@@ -1690,7 +1745,7 @@ type GetStatementResponse struct {
 
 func (x *GetStatementResponse) Reset() {
 	*x = GetStatementResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[27]
+	mi := &file_accountant_v1_services_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1757,7 @@ func (x *GetStatementResponse) String() string {
 func (*GetStatementResponse) ProtoMessage() {}
 
 func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[27]
+	mi := &file_accountant_v1_services_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1770,7 @@ func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatementResponse.ProtoReflect.Descriptor instead.
 func (*GetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{27}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetStatementResponse) GetStatement() *Statement {
@@ -1777,7 +1832,7 @@ type Statement struct {
 
 func (x *Statement) Reset() {
 	*x = Statement{}
-	mi := &file_accountant_v1_services_proto_msgTypes[28]
+	mi := &file_accountant_v1_services_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1789,7 +1844,7 @@ func (x *Statement) String() string {
 func (*Statement) ProtoMessage() {}
 
 func (x *Statement) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[28]
+	mi := &file_accountant_v1_services_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1802,7 +1857,7 @@ func (x *Statement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statement.ProtoReflect.Descriptor instead.
 func (*Statement) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{28}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Statement) GetLedger() *Ledger {
@@ -1937,7 +1992,7 @@ type StatementSection struct {
 
 func (x *StatementSection) Reset() {
 	*x = StatementSection{}
-	mi := &file_accountant_v1_services_proto_msgTypes[29]
+	mi := &file_accountant_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1949,7 +2004,7 @@ func (x *StatementSection) String() string {
 func (*StatementSection) ProtoMessage() {}
 
 func (x *StatementSection) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[29]
+	mi := &file_accountant_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1962,7 +2017,7 @@ func (x *StatementSection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatementSection.ProtoReflect.Descriptor instead.
 func (*StatementSection) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{29}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *StatementSection) GetTitle() string {
@@ -1994,7 +2049,7 @@ type GroupPrivacy struct {
 
 func (x *GroupPrivacy) Reset() {
 	*x = GroupPrivacy{}
-	mi := &file_accountant_v1_services_proto_msgTypes[30]
+	mi := &file_accountant_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2006,7 +2061,7 @@ func (x *GroupPrivacy) String() string {
 func (*GroupPrivacy) ProtoMessage() {}
 
 func (x *GroupPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[30]
+	mi := &file_accountant_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2019,7 +2074,7 @@ func (x *GroupPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupPrivacy.ProtoReflect.Descriptor instead.
 func (*GroupPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GroupPrivacy) GetSize() uint64 {
@@ -2056,7 +2111,7 @@ type MechanismCount struct {
 
 func (x *MechanismCount) Reset() {
 	*x = MechanismCount{}
-	mi := &file_accountant_v1_services_proto_msgTypes[31]
+	mi := &file_accountant_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +2123,7 @@ func (x *MechanismCount) String() string {
 func (*MechanismCount) ProtoMessage() {}
 
 func (x *MechanismCount) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[31]
+	mi := &file_accountant_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +2136,7 @@ func (x *MechanismCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MechanismCount.ProtoReflect.Descriptor instead.
 func (*MechanismCount) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *MechanismCount) GetMechanism() *Mechanism {
@@ -2132,7 +2187,7 @@ type StatedPrivacy struct {
 
 func (x *StatedPrivacy) Reset() {
 	*x = StatedPrivacy{}
-	mi := &file_accountant_v1_services_proto_msgTypes[32]
+	mi := &file_accountant_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2144,7 +2199,7 @@ func (x *StatedPrivacy) String() string {
 func (*StatedPrivacy) ProtoMessage() {}
 
 func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[32]
+	mi := &file_accountant_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2157,7 +2212,7 @@ func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatedPrivacy.ProtoReflect.Descriptor instead.
 func (*StatedPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *StatedPrivacy) GetDelta() float64 {
@@ -2242,7 +2297,7 @@ type BudgetExceeded struct {
 
 func (x *BudgetExceeded) Reset() {
 	*x = BudgetExceeded{}
-	mi := &file_accountant_v1_services_proto_msgTypes[33]
+	mi := &file_accountant_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2254,7 +2309,7 @@ func (x *BudgetExceeded) String() string {
 func (*BudgetExceeded) ProtoMessage() {}
 
 func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[33]
+	mi := &file_accountant_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2267,7 +2322,7 @@ func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *BudgetExceeded) GetShortfalls() []*BudgetExceeded_Shortfall {
@@ -2318,7 +2373,7 @@ type SetRefusal struct {
 
 func (x *SetRefusal) Reset() {
 	*x = SetRefusal{}
-	mi := &file_accountant_v1_services_proto_msgTypes[34]
+	mi := &file_accountant_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2330,7 +2385,7 @@ func (x *SetRefusal) String() string {
 func (*SetRefusal) ProtoMessage() {}
 
 func (x *SetRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[34]
+	mi := &file_accountant_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2343,7 +2398,7 @@ func (x *SetRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRefusal.ProtoReflect.Descriptor instead.
 func (*SetRefusal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SetRefusal) GetMembers() []*SetRefusal_Member {
@@ -2394,7 +2449,7 @@ type ReportStreamRequest struct {
 
 func (x *ReportStreamRequest) Reset() {
 	*x = ReportStreamRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[35]
+	mi := &file_accountant_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2406,7 +2461,7 @@ func (x *ReportStreamRequest) String() string {
 func (*ReportStreamRequest) ProtoMessage() {}
 
 func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[35]
+	mi := &file_accountant_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2419,7 +2474,7 @@ func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ReportStreamRequest) GetMessage() isReportStreamRequest_Message {
@@ -2530,7 +2585,7 @@ type ReportStreamResponse struct {
 
 func (x *ReportStreamResponse) Reset() {
 	*x = ReportStreamResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[36]
+	mi := &file_accountant_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2542,7 +2597,7 @@ func (x *ReportStreamResponse) String() string {
 func (*ReportStreamResponse) ProtoMessage() {}
 
 func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[36]
+	mi := &file_accountant_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2555,7 +2610,7 @@ func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ReportStreamResponse) GetMessage() isReportStreamResponse_Message {
@@ -2630,7 +2685,7 @@ type GetWriterRequest struct {
 
 func (x *GetWriterRequest) Reset() {
 	*x = GetWriterRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[37]
+	mi := &file_accountant_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2642,7 +2697,7 @@ func (x *GetWriterRequest) String() string {
 func (*GetWriterRequest) ProtoMessage() {}
 
 func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[37]
+	mi := &file_accountant_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2655,7 +2710,7 @@ func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterRequest.ProtoReflect.Descriptor instead.
 func (*GetWriterRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetWriterRequest) GetLedger() string {
@@ -2685,7 +2740,7 @@ type GetWriterResponse struct {
 
 func (x *GetWriterResponse) Reset() {
 	*x = GetWriterResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[38]
+	mi := &file_accountant_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2697,7 +2752,7 @@ func (x *GetWriterResponse) String() string {
 func (*GetWriterResponse) ProtoMessage() {}
 
 func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[38]
+	mi := &file_accountant_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2710,7 +2765,7 @@ func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterResponse.ProtoReflect.Descriptor instead.
 func (*GetWriterResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetWriterResponse) GetLastSequence() uint64 {
@@ -2755,7 +2810,7 @@ type QueryPrivacyRequest struct {
 
 func (x *QueryPrivacyRequest) Reset() {
 	*x = QueryPrivacyRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[39]
+	mi := &file_accountant_v1_services_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2767,7 +2822,7 @@ func (x *QueryPrivacyRequest) String() string {
 func (*QueryPrivacyRequest) ProtoMessage() {}
 
 func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[39]
+	mi := &file_accountant_v1_services_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2780,7 +2835,7 @@ func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *QueryPrivacyRequest) GetSubject() isQueryPrivacyRequest_Subject {
@@ -2917,7 +2972,7 @@ type QueryPrivacyResponse struct {
 
 func (x *QueryPrivacyResponse) Reset() {
 	*x = QueryPrivacyResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[40]
+	mi := &file_accountant_v1_services_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2929,7 +2984,7 @@ func (x *QueryPrivacyResponse) String() string {
 func (*QueryPrivacyResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[40]
+	mi := &file_accountant_v1_services_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2942,7 +2997,7 @@ func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *QueryPrivacyResponse) GetDelta() float64 {
@@ -3056,7 +3111,7 @@ type QueryPrivacySetRequest struct {
 
 func (x *QueryPrivacySetRequest) Reset() {
 	*x = QueryPrivacySetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[41]
+	mi := &file_accountant_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3068,7 +3123,7 @@ func (x *QueryPrivacySetRequest) String() string {
 func (*QueryPrivacySetRequest) ProtoMessage() {}
 
 func (x *QueryPrivacySetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[41]
+	mi := &file_accountant_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3081,7 +3136,7 @@ func (x *QueryPrivacySetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacySetRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacySetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *QueryPrivacySetRequest) GetSet() *LedgerSet {
@@ -3169,7 +3224,7 @@ type QueryPrivacySetResponse struct {
 
 func (x *QueryPrivacySetResponse) Reset() {
 	*x = QueryPrivacySetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[42]
+	mi := &file_accountant_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3181,7 +3236,7 @@ func (x *QueryPrivacySetResponse) String() string {
 func (*QueryPrivacySetResponse) ProtoMessage() {}
 
 func (x *QueryPrivacySetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[42]
+	mi := &file_accountant_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3194,7 +3249,7 @@ func (x *QueryPrivacySetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacySetResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacySetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *QueryPrivacySetResponse) GetLedgers() []*LedgerPrivacy {
@@ -3249,7 +3304,7 @@ type LedgerPrivacy struct {
 
 func (x *LedgerPrivacy) Reset() {
 	*x = LedgerPrivacy{}
-	mi := &file_accountant_v1_services_proto_msgTypes[43]
+	mi := &file_accountant_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3261,7 +3316,7 @@ func (x *LedgerPrivacy) String() string {
 func (*LedgerPrivacy) ProtoMessage() {}
 
 func (x *LedgerPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[43]
+	mi := &file_accountant_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3274,7 +3329,7 @@ func (x *LedgerPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerPrivacy.ProtoReflect.Descriptor instead.
 func (*LedgerPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LedgerPrivacy) GetLedger() string {
@@ -3319,7 +3374,7 @@ type AnalysisResult struct {
 
 func (x *AnalysisResult) Reset() {
 	*x = AnalysisResult{}
-	mi := &file_accountant_v1_services_proto_msgTypes[44]
+	mi := &file_accountant_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3331,7 +3386,7 @@ func (x *AnalysisResult) String() string {
 func (*AnalysisResult) ProtoMessage() {}
 
 func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[44]
+	mi := &file_accountant_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3344,7 +3399,7 @@ func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnalysisResult.ProtoReflect.Descriptor instead.
 func (*AnalysisResult) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AnalysisResult) GetAnalysis() string {
@@ -3420,7 +3475,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[45]
+	mi := &file_accountant_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3432,7 +3487,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[45]
+	mi := &file_accountant_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3445,7 +3500,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListEntriesRequest) GetLedger() string {
@@ -3534,7 +3589,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[46]
+	mi := &file_accountant_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3546,7 +3601,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[46]
+	mi := &file_accountant_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3559,7 +3614,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -3594,7 +3649,7 @@ type ListRefusalsRequest struct {
 
 func (x *ListRefusalsRequest) Reset() {
 	*x = ListRefusalsRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[47]
+	mi := &file_accountant_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3606,7 +3661,7 @@ func (x *ListRefusalsRequest) String() string {
 func (*ListRefusalsRequest) ProtoMessage() {}
 
 func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[47]
+	mi := &file_accountant_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3619,7 +3674,7 @@ func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRefusalsRequest.ProtoReflect.Descriptor instead.
 func (*ListRefusalsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ListRefusalsRequest) GetLedger() string {
@@ -3653,7 +3708,7 @@ type ListRefusalsResponse struct {
 
 func (x *ListRefusalsResponse) Reset() {
 	*x = ListRefusalsResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[48]
+	mi := &file_accountant_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3665,7 +3720,7 @@ func (x *ListRefusalsResponse) String() string {
 func (*ListRefusalsResponse) ProtoMessage() {}
 
 func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[48]
+	mi := &file_accountant_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3678,7 +3733,7 @@ func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRefusalsResponse.ProtoReflect.Descriptor instead.
 func (*ListRefusalsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ListRefusalsResponse) GetCount() uint64 {
@@ -3744,7 +3799,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_accountant_v1_services_proto_msgTypes[49]
+	mi := &file_accountant_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3756,7 +3811,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[49]
+	mi := &file_accountant_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3769,7 +3824,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Refusal) GetTime() *timestamppb.Timestamp {
@@ -3857,7 +3912,7 @@ type CreateDatasetRequest struct {
 
 func (x *CreateDatasetRequest) Reset() {
 	*x = CreateDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[50]
+	mi := &file_accountant_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3869,7 +3924,7 @@ func (x *CreateDatasetRequest) String() string {
 func (*CreateDatasetRequest) ProtoMessage() {}
 
 func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[50]
+	mi := &file_accountant_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3882,7 +3937,7 @@ func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetRequest.ProtoReflect.Descriptor instead.
 func (*CreateDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CreateDatasetRequest) GetSpec() *DatasetSpec {
@@ -3931,7 +3986,7 @@ type CreateDatasetResponse struct {
 
 func (x *CreateDatasetResponse) Reset() {
 	*x = CreateDatasetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[51]
+	mi := &file_accountant_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3943,7 +3998,7 @@ func (x *CreateDatasetResponse) String() string {
 func (*CreateDatasetResponse) ProtoMessage() {}
 
 func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[51]
+	mi := &file_accountant_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3956,7 +4011,7 @@ func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetResponse.ProtoReflect.Descriptor instead.
 func (*CreateDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CreateDatasetResponse) GetDataset() *Dataset {
@@ -3998,7 +4053,7 @@ type GetDatasetRequest struct {
 
 func (x *GetDatasetRequest) Reset() {
 	*x = GetDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[52]
+	mi := &file_accountant_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4010,7 +4065,7 @@ func (x *GetDatasetRequest) String() string {
 func (*GetDatasetRequest) ProtoMessage() {}
 
 func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[52]
+	mi := &file_accountant_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4023,7 +4078,7 @@ func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetDatasetRequest) GetId() string {
@@ -4044,7 +4099,7 @@ type GetDatasetResponse struct {
 
 func (x *GetDatasetResponse) Reset() {
 	*x = GetDatasetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[53]
+	mi := &file_accountant_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4056,7 +4111,7 @@ func (x *GetDatasetResponse) String() string {
 func (*GetDatasetResponse) ProtoMessage() {}
 
 func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[53]
+	mi := &file_accountant_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4069,7 +4124,7 @@ func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetDatasetResponse) GetDataset() *Dataset {
@@ -4092,7 +4147,7 @@ type ListDatasetsRequest struct {
 
 func (x *ListDatasetsRequest) Reset() {
 	*x = ListDatasetsRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[54]
+	mi := &file_accountant_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4104,7 +4159,7 @@ func (x *ListDatasetsRequest) String() string {
 func (*ListDatasetsRequest) ProtoMessage() {}
 
 func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[54]
+	mi := &file_accountant_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4117,7 +4172,7 @@ func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsRequest.ProtoReflect.Descriptor instead.
 func (*ListDatasetsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListDatasetsRequest) GetPageSize() uint32 {
@@ -4148,7 +4203,7 @@ type ListDatasetsResponse struct {
 
 func (x *ListDatasetsResponse) Reset() {
 	*x = ListDatasetsResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[55]
+	mi := &file_accountant_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4160,7 +4215,7 @@ func (x *ListDatasetsResponse) String() string {
 func (*ListDatasetsResponse) ProtoMessage() {}
 
 func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[55]
+	mi := &file_accountant_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4173,7 +4228,7 @@ func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsResponse.ProtoReflect.Descriptor instead.
 func (*ListDatasetsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListDatasetsResponse) GetDatasets() []*Dataset {
@@ -4203,7 +4258,7 @@ type AmendDatasetRequest struct {
 
 func (x *AmendDatasetRequest) Reset() {
 	*x = AmendDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[56]
+	mi := &file_accountant_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4215,7 +4270,7 @@ func (x *AmendDatasetRequest) String() string {
 func (*AmendDatasetRequest) ProtoMessage() {}
 
 func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[56]
+	mi := &file_accountant_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4228,7 +4283,7 @@ func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDatasetRequest.ProtoReflect.Descriptor instead.
 func (*AmendDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *AmendDatasetRequest) GetLane() *Lane {
@@ -4258,7 +4313,7 @@ type GetDatasetStatementRequest struct {
 
 func (x *GetDatasetStatementRequest) Reset() {
 	*x = GetDatasetStatementRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[57]
+	mi := &file_accountant_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4270,7 +4325,7 @@ func (x *GetDatasetStatementRequest) String() string {
 func (*GetDatasetStatementRequest) ProtoMessage() {}
 
 func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[57]
+	mi := &file_accountant_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4283,7 +4338,7 @@ func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetStatementRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *GetDatasetStatementRequest) GetId() string {
@@ -4315,7 +4370,7 @@ type GetDatasetStatementResponse struct {
 
 func (x *GetDatasetStatementResponse) Reset() {
 	*x = GetDatasetStatementResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[58]
+	mi := &file_accountant_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4327,7 +4382,7 @@ func (x *GetDatasetStatementResponse) String() string {
 func (*GetDatasetStatementResponse) ProtoMessage() {}
 
 func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[58]
+	mi := &file_accountant_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4340,7 +4395,7 @@ func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetStatementResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *GetDatasetStatementResponse) GetDataset() *Dataset {
@@ -4385,7 +4440,7 @@ type BudgetExceeded_Shortfall struct {
 
 func (x *BudgetExceeded_Shortfall) Reset() {
 	*x = BudgetExceeded_Shortfall{}
-	mi := &file_accountant_v1_services_proto_msgTypes[59]
+	mi := &file_accountant_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4397,7 +4452,7 @@ func (x *BudgetExceeded_Shortfall) String() string {
 func (*BudgetExceeded_Shortfall) ProtoMessage() {}
 
 func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[59]
+	mi := &file_accountant_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4410,7 +4465,7 @@ func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Shortfall.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Shortfall) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34, 0}
 }
 
 func (x *BudgetExceeded_Shortfall) GetBudget() uint32 {
@@ -4470,7 +4525,7 @@ type BudgetExceeded_PlanLine struct {
 
 func (x *BudgetExceeded_PlanLine) Reset() {
 	*x = BudgetExceeded_PlanLine{}
-	mi := &file_accountant_v1_services_proto_msgTypes[60]
+	mi := &file_accountant_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4482,7 +4537,7 @@ func (x *BudgetExceeded_PlanLine) String() string {
 func (*BudgetExceeded_PlanLine) ProtoMessage() {}
 
 func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[60]
+	mi := &file_accountant_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4495,7 +4550,7 @@ func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_PlanLine.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_PlanLine) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34, 1}
 }
 
 func (x *BudgetExceeded_PlanLine) GetMechanism() *Mechanism {
@@ -4534,7 +4589,7 @@ type BudgetExceeded_Difference struct {
 
 func (x *BudgetExceeded_Difference) Reset() {
 	*x = BudgetExceeded_Difference{}
-	mi := &file_accountant_v1_services_proto_msgTypes[61]
+	mi := &file_accountant_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4546,7 +4601,7 @@ func (x *BudgetExceeded_Difference) String() string {
 func (*BudgetExceeded_Difference) ProtoMessage() {}
 
 func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[61]
+	mi := &file_accountant_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4559,7 +4614,7 @@ func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Difference.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Difference) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34, 2}
 }
 
 func (x *BudgetExceeded_Difference) GetField() string {
@@ -4598,7 +4653,7 @@ type BudgetExceeded_Unplanned struct {
 
 func (x *BudgetExceeded_Unplanned) Reset() {
 	*x = BudgetExceeded_Unplanned{}
-	mi := &file_accountant_v1_services_proto_msgTypes[62]
+	mi := &file_accountant_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4610,7 +4665,7 @@ func (x *BudgetExceeded_Unplanned) String() string {
 func (*BudgetExceeded_Unplanned) ProtoMessage() {}
 
 func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[62]
+	mi := &file_accountant_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4623,7 +4678,7 @@ func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Unplanned.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Unplanned) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33, 3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34, 3}
 }
 
 func (x *BudgetExceeded_Unplanned) GetMechanism() *Mechanism {
@@ -4665,7 +4720,7 @@ type SetRefusal_Member struct {
 
 func (x *SetRefusal_Member) Reset() {
 	*x = SetRefusal_Member{}
-	mi := &file_accountant_v1_services_proto_msgTypes[63]
+	mi := &file_accountant_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4677,7 +4732,7 @@ func (x *SetRefusal_Member) String() string {
 func (*SetRefusal_Member) ProtoMessage() {}
 
 func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[63]
+	mi := &file_accountant_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4690,7 +4745,7 @@ func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRefusal_Member.ProtoReflect.Descriptor instead.
 func (*SetRefusal_Member) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 0}
 }
 
 func (x *SetRefusal_Member) GetLedger() string {
@@ -4739,7 +4794,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_services_proto_msgTypes[64]
+	mi := &file_accountant_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4751,7 +4806,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[64]
+	mi := &file_accountant_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4764,7 +4819,7 @@ func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest_Open.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_Open) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 0}
 }
 
 func (x *ReportStreamRequest_Open) GetLedger() string {
@@ -4801,7 +4856,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_services_proto_msgTypes[65]
+	mi := &file_accountant_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4813,7 +4868,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[65]
+	mi := &file_accountant_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4826,7 +4881,7 @@ func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCharge.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCharge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 1}
 }
 
 func (x *ReportStreamRequest_SequencedCharge) GetSequence() uint64 {
@@ -4856,7 +4911,7 @@ type ReportStreamRequest_SequencedReserve struct {
 
 func (x *ReportStreamRequest_SequencedReserve) Reset() {
 	*x = ReportStreamRequest_SequencedReserve{}
-	mi := &file_accountant_v1_services_proto_msgTypes[66]
+	mi := &file_accountant_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4868,7 +4923,7 @@ func (x *ReportStreamRequest_SequencedReserve) String() string {
 func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[66]
+	mi := &file_accountant_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4881,7 +4936,7 @@ func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedReserve.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedReserve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 2}
 }
 
 func (x *ReportStreamRequest_SequencedReserve) GetSequence() uint64 {
@@ -4911,7 +4966,7 @@ type ReportStreamRequest_SequencedCommit struct {
 
 func (x *ReportStreamRequest_SequencedCommit) Reset() {
 	*x = ReportStreamRequest_SequencedCommit{}
-	mi := &file_accountant_v1_services_proto_msgTypes[67]
+	mi := &file_accountant_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4923,7 +4978,7 @@ func (x *ReportStreamRequest_SequencedCommit) String() string {
 func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[67]
+	mi := &file_accountant_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4936,7 +4991,7 @@ func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCommit.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCommit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 3}
 }
 
 func (x *ReportStreamRequest_SequencedCommit) GetSequence() uint64 {
@@ -4966,7 +5021,7 @@ type ReportStreamRequest_SequencedRelease struct {
 
 func (x *ReportStreamRequest_SequencedRelease) Reset() {
 	*x = ReportStreamRequest_SequencedRelease{}
-	mi := &file_accountant_v1_services_proto_msgTypes[68]
+	mi := &file_accountant_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4978,7 +5033,7 @@ func (x *ReportStreamRequest_SequencedRelease) String() string {
 func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[68]
+	mi := &file_accountant_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4991,7 +5046,7 @@ func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedRelease.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedRelease) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 4}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 4}
 }
 
 func (x *ReportStreamRequest_SequencedRelease) GetSequence() uint64 {
@@ -5019,7 +5074,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_services_proto_msgTypes[69]
+	mi := &file_accountant_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5031,7 +5086,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[69]
+	mi := &file_accountant_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5044,7 +5099,7 @@ func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Opened.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Opened) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 0}
 }
 
 func (x *ReportStreamResponse_Opened) GetLastSequence() uint64 {
@@ -5067,7 +5122,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_services_proto_msgTypes[70]
+	mi := &file_accountant_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5079,7 +5134,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[70]
+	mi := &file_accountant_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5092,7 +5147,7 @@ func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ReportStreamResponse_Acknowledged.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Acknowledged) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 1}
 }
 
 func (x *ReportStreamResponse_Acknowledged) GetThrough() uint64 {
@@ -5127,7 +5182,7 @@ type ReportStreamResponse_Rejected struct {
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_services_proto_msgTypes[71]
+	mi := &file_accountant_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5139,7 +5194,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[71]
+	mi := &file_accountant_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5152,7 +5207,7 @@ func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Rejected.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Rejected) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 2}
 }
 
 func (x *ReportStreamResponse_Rejected) GetSequence() uint64 {
@@ -5238,7 +5293,10 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\x06commit\x18\x02 \x01(\v2\x15.accountant.v1.CommitR\x06commit\"k\n" +
 	"\x0eReleaseRequest\x12'\n" +
 	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x120\n" +
-	"\arelease\x18\x02 \x01(\v2\x16.accountant.v1.ReleaseR\arelease\"g\n" +
+	"\arelease\x18\x02 \x01(\v2\x16.accountant.v1.ReleaseR\arelease\"k\n" +
+	"\x0eObserveRequest\x12'\n" +
+	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x120\n" +
+	"\aobserve\x18\x02 \x01(\v2\x16.accountant.v1.ObserveR\aobserve\"g\n" +
 	"\rExpireRequest\x12'\n" +
 	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x12-\n" +
 	"\x06expire\x18\x02 \x01(\v2\x15.accountant.v1.ExpireR\x06expire\"_\n" +
@@ -5580,7 +5638,7 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12X\n" +
 	"\tReconcile\x12\x1f.accountant.v1.ReconcileRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12X\n" +
 	"\vAcknowledge\x12!.accountant.v1.AcknowledgeRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x01\x12X\n" +
-	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x012\x89\x06\n" +
+	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x012\xdb\x06\n" +
 	"\aCharges\x12P\n" +
 	"\x06Report\x12\x1c.accountant.v1.ReportRequest\x1a\x1c.accountant.v1.WriteResponse\"\n" +
 	"\xa2\xbb\x18\x06\b\x02\x10\x01(\x01\x12e\n" +
@@ -5588,6 +5646,7 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\aReserve\x12\x1d.accountant.v1.ReserveRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12N\n" +
 	"\x06Commit\x12\x1c.accountant.v1.CommitRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12P\n" +
 	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12P\n" +
+	"\aObserve\x12\x1d.accountant.v1.ObserveRequest\x1a\x1c.accountant.v1.WriteResponse\"\b\xa2\xbb\x18\x04\b\x02\x10\x01\x12P\n" +
 	"\x06Expire\x12\x1c.accountant.v1.ExpireRequest\x1a\x1c.accountant.v1.WriteResponse\"\n" +
 	"\xa2\xbb\x18\x06\b\x03\x10\x01 \x01\x12N\n" +
 	"\x04Free\x12\x1a.accountant.v1.FreeRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12R\n" +
@@ -5636,7 +5695,7 @@ func file_accountant_v1_services_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_services_proto_rawDescData
 }
 
-var file_accountant_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 73)
+var file_accountant_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 74)
 var file_accountant_v1_services_proto_goTypes = []any{
 	(*Lane)(nil),                                 // 0: accountant.v1.Lane
 	(*WriteResponse)(nil),                        // 1: accountant.v1.WriteResponse
@@ -5651,300 +5710,306 @@ var file_accountant_v1_services_proto_goTypes = []any{
 	(*ReserveRequest)(nil),                       // 10: accountant.v1.ReserveRequest
 	(*CommitRequest)(nil),                        // 11: accountant.v1.CommitRequest
 	(*ReleaseRequest)(nil),                       // 12: accountant.v1.ReleaseRequest
-	(*ExpireRequest)(nil),                        // 13: accountant.v1.ExpireRequest
-	(*FreeRequest)(nil),                          // 14: accountant.v1.FreeRequest
-	(*RefundRequest)(nil),                        // 15: accountant.v1.RefundRequest
-	(*RaiseRequest)(nil),                         // 16: accountant.v1.RaiseRequest
-	(*ReconcileRequest)(nil),                     // 17: accountant.v1.ReconcileRequest
-	(*AcknowledgeRequest)(nil),                   // 18: accountant.v1.AcknowledgeRequest
-	(*ProposeRequest)(nil),                       // 19: accountant.v1.ProposeRequest
-	(*ApproveRequest)(nil),                       // 20: accountant.v1.ApproveRequest
-	(*WithdrawRequest)(nil),                      // 21: accountant.v1.WithdrawRequest
-	(*GetAccessRequest)(nil),                     // 22: accountant.v1.GetAccessRequest
-	(*GetAccessResponse)(nil),                    // 23: accountant.v1.GetAccessResponse
-	(*WatchLedgerRequest)(nil),                   // 24: accountant.v1.WatchLedgerRequest
-	(*WatchLedgerResponse)(nil),                  // 25: accountant.v1.WatchLedgerResponse
-	(*GetStatementRequest)(nil),                  // 26: accountant.v1.GetStatementRequest
-	(*GetStatementResponse)(nil),                 // 27: accountant.v1.GetStatementResponse
-	(*Statement)(nil),                            // 28: accountant.v1.Statement
-	(*StatementSection)(nil),                     // 29: accountant.v1.StatementSection
-	(*GroupPrivacy)(nil),                         // 30: accountant.v1.GroupPrivacy
-	(*MechanismCount)(nil),                       // 31: accountant.v1.MechanismCount
-	(*StatedPrivacy)(nil),                        // 32: accountant.v1.StatedPrivacy
-	(*BudgetExceeded)(nil),                       // 33: accountant.v1.BudgetExceeded
-	(*SetRefusal)(nil),                           // 34: accountant.v1.SetRefusal
-	(*ReportStreamRequest)(nil),                  // 35: accountant.v1.ReportStreamRequest
-	(*ReportStreamResponse)(nil),                 // 36: accountant.v1.ReportStreamResponse
-	(*GetWriterRequest)(nil),                     // 37: accountant.v1.GetWriterRequest
-	(*GetWriterResponse)(nil),                    // 38: accountant.v1.GetWriterResponse
-	(*QueryPrivacyRequest)(nil),                  // 39: accountant.v1.QueryPrivacyRequest
-	(*QueryPrivacyResponse)(nil),                 // 40: accountant.v1.QueryPrivacyResponse
-	(*QueryPrivacySetRequest)(nil),               // 41: accountant.v1.QueryPrivacySetRequest
-	(*QueryPrivacySetResponse)(nil),              // 42: accountant.v1.QueryPrivacySetResponse
-	(*LedgerPrivacy)(nil),                        // 43: accountant.v1.LedgerPrivacy
-	(*AnalysisResult)(nil),                       // 44: accountant.v1.AnalysisResult
-	(*ListEntriesRequest)(nil),                   // 45: accountant.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),                  // 46: accountant.v1.ListEntriesResponse
-	(*ListRefusalsRequest)(nil),                  // 47: accountant.v1.ListRefusalsRequest
-	(*ListRefusalsResponse)(nil),                 // 48: accountant.v1.ListRefusalsResponse
-	(*Refusal)(nil),                              // 49: accountant.v1.Refusal
-	(*CreateDatasetRequest)(nil),                 // 50: accountant.v1.CreateDatasetRequest
-	(*CreateDatasetResponse)(nil),                // 51: accountant.v1.CreateDatasetResponse
-	(*GetDatasetRequest)(nil),                    // 52: accountant.v1.GetDatasetRequest
-	(*GetDatasetResponse)(nil),                   // 53: accountant.v1.GetDatasetResponse
-	(*ListDatasetsRequest)(nil),                  // 54: accountant.v1.ListDatasetsRequest
-	(*ListDatasetsResponse)(nil),                 // 55: accountant.v1.ListDatasetsResponse
-	(*AmendDatasetRequest)(nil),                  // 56: accountant.v1.AmendDatasetRequest
-	(*GetDatasetStatementRequest)(nil),           // 57: accountant.v1.GetDatasetStatementRequest
-	(*GetDatasetStatementResponse)(nil),          // 58: accountant.v1.GetDatasetStatementResponse
-	(*BudgetExceeded_Shortfall)(nil),             // 59: accountant.v1.BudgetExceeded.Shortfall
-	(*BudgetExceeded_PlanLine)(nil),              // 60: accountant.v1.BudgetExceeded.PlanLine
-	(*BudgetExceeded_Difference)(nil),            // 61: accountant.v1.BudgetExceeded.Difference
-	(*BudgetExceeded_Unplanned)(nil),             // 62: accountant.v1.BudgetExceeded.Unplanned
-	(*SetRefusal_Member)(nil),                    // 63: accountant.v1.SetRefusal.Member
-	(*ReportStreamRequest_Open)(nil),             // 64: accountant.v1.ReportStreamRequest.Open
-	(*ReportStreamRequest_SequencedCharge)(nil),  // 65: accountant.v1.ReportStreamRequest.SequencedCharge
-	(*ReportStreamRequest_SequencedReserve)(nil), // 66: accountant.v1.ReportStreamRequest.SequencedReserve
-	(*ReportStreamRequest_SequencedCommit)(nil),  // 67: accountant.v1.ReportStreamRequest.SequencedCommit
-	(*ReportStreamRequest_SequencedRelease)(nil), // 68: accountant.v1.ReportStreamRequest.SequencedRelease
-	(*ReportStreamResponse_Opened)(nil),          // 69: accountant.v1.ReportStreamResponse.Opened
-	(*ReportStreamResponse_Acknowledged)(nil),    // 70: accountant.v1.ReportStreamResponse.Acknowledged
-	(*ReportStreamResponse_Rejected)(nil),        // 71: accountant.v1.ReportStreamResponse.Rejected
-	nil,                                          // 72: accountant.v1.ListEntriesRequest.LabelsEntry
-	(*Receipt)(nil),                              // 73: accountant.v1.Receipt
-	(*LedgerSet)(nil),                            // 74: accountant.v1.LedgerSet
-	(SetPart_Contribution)(0),                    // 75: accountant.v1.SetPart.Contribution
-	(*timestamppb.Timestamp)(nil),                // 76: google.protobuf.Timestamp
-	(*LedgerSpec)(nil),                           // 77: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                               // 78: accountant.v1.Ledger
-	(*Close)(nil),                                // 79: accountant.v1.Close
-	(*Charge)(nil),                               // 80: accountant.v1.Charge
-	(*Reserve)(nil),                              // 81: accountant.v1.Reserve
-	(*Commit)(nil),                               // 82: accountant.v1.Commit
-	(*Release)(nil),                              // 83: accountant.v1.Release
-	(*Expire)(nil),                               // 84: accountant.v1.Expire
-	(*Free)(nil),                                 // 85: accountant.v1.Free
-	(*Refund)(nil),                               // 86: accountant.v1.Refund
-	(*Raise)(nil),                                // 87: accountant.v1.Raise
-	(*Reconcile)(nil),                            // 88: accountant.v1.Reconcile
-	(*Acknowledge)(nil),                          // 89: accountant.v1.Acknowledge
-	(*Propose)(nil),                              // 90: accountant.v1.Propose
-	(*Approve)(nil),                              // 91: accountant.v1.Approve
-	(*Withdraw)(nil),                             // 92: accountant.v1.Withdraw
-	(*TradeOffPoint)(nil),                        // 93: accountant.v1.TradeOffPoint
-	(*Mechanism)(nil),                            // 94: accountant.v1.Mechanism
-	(*Workload)(nil),                             // 95: accountant.v1.Workload
-	(*Assumption)(nil),                           // 96: accountant.v1.Assumption
-	(*Entry)(nil),                                // 97: accountant.v1.Entry
-	(*DatasetSpec)(nil),                          // 98: accountant.v1.DatasetSpec
-	(*Dataset)(nil),                              // 99: accountant.v1.Dataset
-	(*AmendDataset)(nil),                         // 100: accountant.v1.AmendDataset
-	(*DatasetLedger)(nil),                        // 101: accountant.v1.DatasetLedger
-	(*QueryPrivacyCurveRequest)(nil),             // 102: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                     // 103: accountant.v1.CalibrateRequest
-	(*QueryOverviewRequest)(nil),                 // 104: accountant.v1.QueryOverviewRequest
-	(*QueryHistoryRequest)(nil),                  // 105: accountant.v1.QueryHistoryRequest
-	(*QuerySpendingRequest)(nil),                 // 106: accountant.v1.QuerySpendingRequest
-	(*QueryForecastRequest)(nil),                 // 107: accountant.v1.QueryForecastRequest
-	(*GetSignedHeadRequest)(nil),                 // 108: accountant.v1.GetSignedHeadRequest
-	(*GetStoreStatusRequest)(nil),                // 109: accountant.v1.GetStoreStatusRequest
-	(*BackupRequest)(nil),                        // 110: accountant.v1.BackupRequest
-	(*QueryPrivacyCurveResponse)(nil),            // 111: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 112: accountant.v1.CalibrateResponse
-	(*QueryOverviewResponse)(nil),                // 113: accountant.v1.QueryOverviewResponse
-	(*QueryHistoryResponse)(nil),                 // 114: accountant.v1.QueryHistoryResponse
-	(*QuerySpendingResponse)(nil),                // 115: accountant.v1.QuerySpendingResponse
-	(*QueryForecastResponse)(nil),                // 116: accountant.v1.QueryForecastResponse
-	(*GetSignedHeadResponse)(nil),                // 117: accountant.v1.GetSignedHeadResponse
-	(*GetStoreStatusResponse)(nil),               // 118: accountant.v1.GetStoreStatusResponse
-	(*BackupResponse)(nil),                       // 119: accountant.v1.BackupResponse
+	(*ObserveRequest)(nil),                       // 13: accountant.v1.ObserveRequest
+	(*ExpireRequest)(nil),                        // 14: accountant.v1.ExpireRequest
+	(*FreeRequest)(nil),                          // 15: accountant.v1.FreeRequest
+	(*RefundRequest)(nil),                        // 16: accountant.v1.RefundRequest
+	(*RaiseRequest)(nil),                         // 17: accountant.v1.RaiseRequest
+	(*ReconcileRequest)(nil),                     // 18: accountant.v1.ReconcileRequest
+	(*AcknowledgeRequest)(nil),                   // 19: accountant.v1.AcknowledgeRequest
+	(*ProposeRequest)(nil),                       // 20: accountant.v1.ProposeRequest
+	(*ApproveRequest)(nil),                       // 21: accountant.v1.ApproveRequest
+	(*WithdrawRequest)(nil),                      // 22: accountant.v1.WithdrawRequest
+	(*GetAccessRequest)(nil),                     // 23: accountant.v1.GetAccessRequest
+	(*GetAccessResponse)(nil),                    // 24: accountant.v1.GetAccessResponse
+	(*WatchLedgerRequest)(nil),                   // 25: accountant.v1.WatchLedgerRequest
+	(*WatchLedgerResponse)(nil),                  // 26: accountant.v1.WatchLedgerResponse
+	(*GetStatementRequest)(nil),                  // 27: accountant.v1.GetStatementRequest
+	(*GetStatementResponse)(nil),                 // 28: accountant.v1.GetStatementResponse
+	(*Statement)(nil),                            // 29: accountant.v1.Statement
+	(*StatementSection)(nil),                     // 30: accountant.v1.StatementSection
+	(*GroupPrivacy)(nil),                         // 31: accountant.v1.GroupPrivacy
+	(*MechanismCount)(nil),                       // 32: accountant.v1.MechanismCount
+	(*StatedPrivacy)(nil),                        // 33: accountant.v1.StatedPrivacy
+	(*BudgetExceeded)(nil),                       // 34: accountant.v1.BudgetExceeded
+	(*SetRefusal)(nil),                           // 35: accountant.v1.SetRefusal
+	(*ReportStreamRequest)(nil),                  // 36: accountant.v1.ReportStreamRequest
+	(*ReportStreamResponse)(nil),                 // 37: accountant.v1.ReportStreamResponse
+	(*GetWriterRequest)(nil),                     // 38: accountant.v1.GetWriterRequest
+	(*GetWriterResponse)(nil),                    // 39: accountant.v1.GetWriterResponse
+	(*QueryPrivacyRequest)(nil),                  // 40: accountant.v1.QueryPrivacyRequest
+	(*QueryPrivacyResponse)(nil),                 // 41: accountant.v1.QueryPrivacyResponse
+	(*QueryPrivacySetRequest)(nil),               // 42: accountant.v1.QueryPrivacySetRequest
+	(*QueryPrivacySetResponse)(nil),              // 43: accountant.v1.QueryPrivacySetResponse
+	(*LedgerPrivacy)(nil),                        // 44: accountant.v1.LedgerPrivacy
+	(*AnalysisResult)(nil),                       // 45: accountant.v1.AnalysisResult
+	(*ListEntriesRequest)(nil),                   // 46: accountant.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),                  // 47: accountant.v1.ListEntriesResponse
+	(*ListRefusalsRequest)(nil),                  // 48: accountant.v1.ListRefusalsRequest
+	(*ListRefusalsResponse)(nil),                 // 49: accountant.v1.ListRefusalsResponse
+	(*Refusal)(nil),                              // 50: accountant.v1.Refusal
+	(*CreateDatasetRequest)(nil),                 // 51: accountant.v1.CreateDatasetRequest
+	(*CreateDatasetResponse)(nil),                // 52: accountant.v1.CreateDatasetResponse
+	(*GetDatasetRequest)(nil),                    // 53: accountant.v1.GetDatasetRequest
+	(*GetDatasetResponse)(nil),                   // 54: accountant.v1.GetDatasetResponse
+	(*ListDatasetsRequest)(nil),                  // 55: accountant.v1.ListDatasetsRequest
+	(*ListDatasetsResponse)(nil),                 // 56: accountant.v1.ListDatasetsResponse
+	(*AmendDatasetRequest)(nil),                  // 57: accountant.v1.AmendDatasetRequest
+	(*GetDatasetStatementRequest)(nil),           // 58: accountant.v1.GetDatasetStatementRequest
+	(*GetDatasetStatementResponse)(nil),          // 59: accountant.v1.GetDatasetStatementResponse
+	(*BudgetExceeded_Shortfall)(nil),             // 60: accountant.v1.BudgetExceeded.Shortfall
+	(*BudgetExceeded_PlanLine)(nil),              // 61: accountant.v1.BudgetExceeded.PlanLine
+	(*BudgetExceeded_Difference)(nil),            // 62: accountant.v1.BudgetExceeded.Difference
+	(*BudgetExceeded_Unplanned)(nil),             // 63: accountant.v1.BudgetExceeded.Unplanned
+	(*SetRefusal_Member)(nil),                    // 64: accountant.v1.SetRefusal.Member
+	(*ReportStreamRequest_Open)(nil),             // 65: accountant.v1.ReportStreamRequest.Open
+	(*ReportStreamRequest_SequencedCharge)(nil),  // 66: accountant.v1.ReportStreamRequest.SequencedCharge
+	(*ReportStreamRequest_SequencedReserve)(nil), // 67: accountant.v1.ReportStreamRequest.SequencedReserve
+	(*ReportStreamRequest_SequencedCommit)(nil),  // 68: accountant.v1.ReportStreamRequest.SequencedCommit
+	(*ReportStreamRequest_SequencedRelease)(nil), // 69: accountant.v1.ReportStreamRequest.SequencedRelease
+	(*ReportStreamResponse_Opened)(nil),          // 70: accountant.v1.ReportStreamResponse.Opened
+	(*ReportStreamResponse_Acknowledged)(nil),    // 71: accountant.v1.ReportStreamResponse.Acknowledged
+	(*ReportStreamResponse_Rejected)(nil),        // 72: accountant.v1.ReportStreamResponse.Rejected
+	nil,                                          // 73: accountant.v1.ListEntriesRequest.LabelsEntry
+	(*Receipt)(nil),                              // 74: accountant.v1.Receipt
+	(*LedgerSet)(nil),                            // 75: accountant.v1.LedgerSet
+	(SetPart_Contribution)(0),                    // 76: accountant.v1.SetPart.Contribution
+	(*timestamppb.Timestamp)(nil),                // 77: google.protobuf.Timestamp
+	(*LedgerSpec)(nil),                           // 78: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 79: accountant.v1.Ledger
+	(*Close)(nil),                                // 80: accountant.v1.Close
+	(*Charge)(nil),                               // 81: accountant.v1.Charge
+	(*Reserve)(nil),                              // 82: accountant.v1.Reserve
+	(*Commit)(nil),                               // 83: accountant.v1.Commit
+	(*Release)(nil),                              // 84: accountant.v1.Release
+	(*Observe)(nil),                              // 85: accountant.v1.Observe
+	(*Expire)(nil),                               // 86: accountant.v1.Expire
+	(*Free)(nil),                                 // 87: accountant.v1.Free
+	(*Refund)(nil),                               // 88: accountant.v1.Refund
+	(*Raise)(nil),                                // 89: accountant.v1.Raise
+	(*Reconcile)(nil),                            // 90: accountant.v1.Reconcile
+	(*Acknowledge)(nil),                          // 91: accountant.v1.Acknowledge
+	(*Propose)(nil),                              // 92: accountant.v1.Propose
+	(*Approve)(nil),                              // 93: accountant.v1.Approve
+	(*Withdraw)(nil),                             // 94: accountant.v1.Withdraw
+	(*TradeOffPoint)(nil),                        // 95: accountant.v1.TradeOffPoint
+	(*Mechanism)(nil),                            // 96: accountant.v1.Mechanism
+	(*Workload)(nil),                             // 97: accountant.v1.Workload
+	(*Assumption)(nil),                           // 98: accountant.v1.Assumption
+	(*Entry)(nil),                                // 99: accountant.v1.Entry
+	(*DatasetSpec)(nil),                          // 100: accountant.v1.DatasetSpec
+	(*Dataset)(nil),                              // 101: accountant.v1.Dataset
+	(*AmendDataset)(nil),                         // 102: accountant.v1.AmendDataset
+	(*DatasetLedger)(nil),                        // 103: accountant.v1.DatasetLedger
+	(*QueryPrivacyCurveRequest)(nil),             // 104: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 105: accountant.v1.CalibrateRequest
+	(*QueryOverviewRequest)(nil),                 // 106: accountant.v1.QueryOverviewRequest
+	(*QueryHistoryRequest)(nil),                  // 107: accountant.v1.QueryHistoryRequest
+	(*QuerySpendingRequest)(nil),                 // 108: accountant.v1.QuerySpendingRequest
+	(*QueryForecastRequest)(nil),                 // 109: accountant.v1.QueryForecastRequest
+	(*GetSignedHeadRequest)(nil),                 // 110: accountant.v1.GetSignedHeadRequest
+	(*GetStoreStatusRequest)(nil),                // 111: accountant.v1.GetStoreStatusRequest
+	(*BackupRequest)(nil),                        // 112: accountant.v1.BackupRequest
+	(*QueryPrivacyCurveResponse)(nil),            // 113: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 114: accountant.v1.CalibrateResponse
+	(*QueryOverviewResponse)(nil),                // 115: accountant.v1.QueryOverviewResponse
+	(*QueryHistoryResponse)(nil),                 // 116: accountant.v1.QueryHistoryResponse
+	(*QuerySpendingResponse)(nil),                // 117: accountant.v1.QuerySpendingResponse
+	(*QueryForecastResponse)(nil),                // 118: accountant.v1.QueryForecastResponse
+	(*GetSignedHeadResponse)(nil),                // 119: accountant.v1.GetSignedHeadResponse
+	(*GetStoreStatusResponse)(nil),               // 120: accountant.v1.GetStoreStatusResponse
+	(*BackupResponse)(nil),                       // 121: accountant.v1.BackupResponse
 }
 var file_accountant_v1_services_proto_depIdxs = []int32{
-	73,  // 0: accountant.v1.Lane.last_receipt:type_name -> accountant.v1.Receipt
-	74,  // 1: accountant.v1.Lane.ledgers:type_name -> accountant.v1.LedgerSet
-	75,  // 2: accountant.v1.Lane.contribution:type_name -> accountant.v1.SetPart.Contribution
-	73,  // 3: accountant.v1.WriteResponse.receipt:type_name -> accountant.v1.Receipt
-	76,  // 4: accountant.v1.WriteResponse.expire_time:type_name -> google.protobuf.Timestamp
-	34,  // 5: accountant.v1.WriteResponse.refusal:type_name -> accountant.v1.SetRefusal
-	77,  // 6: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	78,  // 7: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	78,  // 8: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	78,  // 9: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	74,  // 0: accountant.v1.Lane.last_receipt:type_name -> accountant.v1.Receipt
+	75,  // 1: accountant.v1.Lane.ledgers:type_name -> accountant.v1.LedgerSet
+	76,  // 2: accountant.v1.Lane.contribution:type_name -> accountant.v1.SetPart.Contribution
+	74,  // 3: accountant.v1.WriteResponse.receipt:type_name -> accountant.v1.Receipt
+	77,  // 4: accountant.v1.WriteResponse.expire_time:type_name -> google.protobuf.Timestamp
+	35,  // 5: accountant.v1.WriteResponse.refusal:type_name -> accountant.v1.SetRefusal
+	78,  // 6: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	79,  // 7: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	79,  // 8: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	79,  // 9: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
 	0,   // 10: accountant.v1.CloseLedgerRequest.lane:type_name -> accountant.v1.Lane
-	79,  // 11: accountant.v1.CloseLedgerRequest.close:type_name -> accountant.v1.Close
+	80,  // 11: accountant.v1.CloseLedgerRequest.close:type_name -> accountant.v1.Close
 	0,   // 12: accountant.v1.ReportRequest.lane:type_name -> accountant.v1.Lane
-	80,  // 13: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	81,  // 13: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
 	0,   // 14: accountant.v1.ReserveRequest.lane:type_name -> accountant.v1.Lane
-	81,  // 15: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	82,  // 15: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
 	0,   // 16: accountant.v1.CommitRequest.lane:type_name -> accountant.v1.Lane
-	82,  // 17: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	83,  // 17: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
 	0,   // 18: accountant.v1.ReleaseRequest.lane:type_name -> accountant.v1.Lane
-	83,  // 19: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
-	0,   // 20: accountant.v1.ExpireRequest.lane:type_name -> accountant.v1.Lane
-	84,  // 21: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
-	0,   // 22: accountant.v1.FreeRequest.lane:type_name -> accountant.v1.Lane
-	85,  // 23: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
-	0,   // 24: accountant.v1.RefundRequest.lane:type_name -> accountant.v1.Lane
-	86,  // 25: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
-	0,   // 26: accountant.v1.RaiseRequest.lane:type_name -> accountant.v1.Lane
-	87,  // 27: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
-	0,   // 28: accountant.v1.ReconcileRequest.lane:type_name -> accountant.v1.Lane
-	88,  // 29: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
-	0,   // 30: accountant.v1.AcknowledgeRequest.lane:type_name -> accountant.v1.Lane
-	89,  // 31: accountant.v1.AcknowledgeRequest.acknowledge:type_name -> accountant.v1.Acknowledge
-	0,   // 32: accountant.v1.ProposeRequest.lane:type_name -> accountant.v1.Lane
-	90,  // 33: accountant.v1.ProposeRequest.propose:type_name -> accountant.v1.Propose
-	0,   // 34: accountant.v1.ApproveRequest.lane:type_name -> accountant.v1.Lane
-	91,  // 35: accountant.v1.ApproveRequest.approve:type_name -> accountant.v1.Approve
-	0,   // 36: accountant.v1.WithdrawRequest.lane:type_name -> accountant.v1.Lane
-	92,  // 37: accountant.v1.WithdrawRequest.withdraw:type_name -> accountant.v1.Withdraw
-	78,  // 38: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	28,  // 39: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
-	78,  // 40: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
-	31,  // 41: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
-	32,  // 42: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
-	76,  // 43: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
-	29,  // 44: accountant.v1.Statement.sections:type_name -> accountant.v1.StatementSection
-	30,  // 45: accountant.v1.Statement.groups:type_name -> accountant.v1.GroupPrivacy
-	93,  // 46: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
-	94,  // 47: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
-	59,  // 48: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
-	31,  // 49: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
-	60,  // 50: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	62,  // 51: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
-	63,  // 52: accountant.v1.SetRefusal.members:type_name -> accountant.v1.SetRefusal.Member
-	31,  // 53: accountant.v1.SetRefusal.fits:type_name -> accountant.v1.MechanismCount
-	64,  // 54: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
-	65,  // 55: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
-	66,  // 56: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
-	67,  // 57: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
-	68,  // 58: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
-	69,  // 59: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
-	70,  // 60: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
-	71,  // 61: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	95,  // 62: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
-	44,  // 63: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	96,  // 64: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
-	74,  // 65: accountant.v1.QueryPrivacySetRequest.set:type_name -> accountant.v1.LedgerSet
-	43,  // 66: accountant.v1.QueryPrivacySetResponse.ledgers:type_name -> accountant.v1.LedgerPrivacy
-	40,  // 67: accountant.v1.QueryPrivacySetResponse.in_all:type_name -> accountant.v1.QueryPrivacyResponse
-	40,  // 68: accountant.v1.QueryPrivacySetResponse.in_one:type_name -> accountant.v1.QueryPrivacyResponse
-	40,  // 69: accountant.v1.LedgerPrivacy.privacy:type_name -> accountant.v1.QueryPrivacyResponse
-	72,  // 70: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
-	76,  // 71: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
-	76,  // 72: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
-	97,  // 73: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	49,  // 74: accountant.v1.ListRefusalsResponse.refusals:type_name -> accountant.v1.Refusal
-	76,  // 75: accountant.v1.ListRefusalsResponse.count_start_time:type_name -> google.protobuf.Timestamp
-	76,  // 76: accountant.v1.ListRefusalsResponse.start_time:type_name -> google.protobuf.Timestamp
-	76,  // 77: accountant.v1.Refusal.time:type_name -> google.protobuf.Timestamp
-	33,  // 78: accountant.v1.Refusal.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	98,  // 79: accountant.v1.CreateDatasetRequest.spec:type_name -> accountant.v1.DatasetSpec
-	99,  // 80: accountant.v1.CreateDatasetResponse.dataset:type_name -> accountant.v1.Dataset
-	99,  // 81: accountant.v1.GetDatasetResponse.dataset:type_name -> accountant.v1.Dataset
-	99,  // 82: accountant.v1.ListDatasetsResponse.datasets:type_name -> accountant.v1.Dataset
-	0,   // 83: accountant.v1.AmendDatasetRequest.lane:type_name -> accountant.v1.Lane
-	100, // 84: accountant.v1.AmendDatasetRequest.amend:type_name -> accountant.v1.AmendDataset
-	99,  // 85: accountant.v1.GetDatasetStatementResponse.dataset:type_name -> accountant.v1.Dataset
-	28,  // 86: accountant.v1.GetDatasetStatementResponse.statement:type_name -> accountant.v1.Statement
-	101, // 87: accountant.v1.GetDatasetStatementResponse.ledgers:type_name -> accountant.v1.DatasetLedger
-	94,  // 88: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
-	94,  // 89: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
-	60,  // 90: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	61,  // 91: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
-	33,  // 92: accountant.v1.SetRefusal.Member.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	73,  // 93: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
-	80,  // 94: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	81,  // 95: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	82,  // 96: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	83,  // 97: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	73,  // 98: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	33,  // 99: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	2,   // 100: accountant.v1.Ledgers.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	4,   // 101: accountant.v1.Ledgers.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	6,   // 102: accountant.v1.Ledgers.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	24,  // 103: accountant.v1.Ledgers.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	16,  // 104: accountant.v1.Ledgers.Raise:input_type -> accountant.v1.RaiseRequest
-	17,  // 105: accountant.v1.Ledgers.Reconcile:input_type -> accountant.v1.ReconcileRequest
-	18,  // 106: accountant.v1.Ledgers.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
-	8,   // 107: accountant.v1.Ledgers.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	9,   // 108: accountant.v1.Charges.Report:input_type -> accountant.v1.ReportRequest
-	35,  // 109: accountant.v1.Charges.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10,  // 110: accountant.v1.Charges.Reserve:input_type -> accountant.v1.ReserveRequest
-	11,  // 111: accountant.v1.Charges.Commit:input_type -> accountant.v1.CommitRequest
-	12,  // 112: accountant.v1.Charges.Release:input_type -> accountant.v1.ReleaseRequest
-	13,  // 113: accountant.v1.Charges.Expire:input_type -> accountant.v1.ExpireRequest
-	14,  // 114: accountant.v1.Charges.Free:input_type -> accountant.v1.FreeRequest
-	15,  // 115: accountant.v1.Charges.Refund:input_type -> accountant.v1.RefundRequest
-	37,  // 116: accountant.v1.Charges.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	39,  // 117: accountant.v1.Questions.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	41,  // 118: accountant.v1.Questions.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
-	102, // 119: accountant.v1.Questions.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	103, // 120: accountant.v1.Questions.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	104, // 121: accountant.v1.Questions.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
-	105, // 122: accountant.v1.Questions.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
-	106, // 123: accountant.v1.Questions.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
-	107, // 124: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
-	26,  // 125: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	50,  // 126: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
-	52,  // 127: accountant.v1.Datasets.GetDataset:input_type -> accountant.v1.GetDatasetRequest
-	54,  // 128: accountant.v1.Datasets.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
-	56,  // 129: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
-	57,  // 130: accountant.v1.Datasets.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
-	45,  // 131: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	47,  // 132: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
-	108, // 133: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	19,  // 134: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
-	20,  // 135: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
-	21,  // 136: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
-	22,  // 137: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
-	109, // 138: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
-	110, // 139: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
-	3,   // 140: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	5,   // 141: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	7,   // 142: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	25,  // 143: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	1,   // 144: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.WriteResponse
-	1,   // 145: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.WriteResponse
-	1,   // 146: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.WriteResponse
-	1,   // 147: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.WriteResponse
-	1,   // 148: accountant.v1.Charges.Report:output_type -> accountant.v1.WriteResponse
-	36,  // 149: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	1,   // 150: accountant.v1.Charges.Reserve:output_type -> accountant.v1.WriteResponse
-	1,   // 151: accountant.v1.Charges.Commit:output_type -> accountant.v1.WriteResponse
-	1,   // 152: accountant.v1.Charges.Release:output_type -> accountant.v1.WriteResponse
-	1,   // 153: accountant.v1.Charges.Expire:output_type -> accountant.v1.WriteResponse
-	1,   // 154: accountant.v1.Charges.Free:output_type -> accountant.v1.WriteResponse
-	1,   // 155: accountant.v1.Charges.Refund:output_type -> accountant.v1.WriteResponse
-	38,  // 156: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	40,  // 157: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	42,  // 158: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
-	111, // 159: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	112, // 160: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	113, // 161: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
-	114, // 162: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
-	115, // 163: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
-	116, // 164: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
-	27,  // 165: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	51,  // 166: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
-	53,  // 167: accountant.v1.Datasets.GetDataset:output_type -> accountant.v1.GetDatasetResponse
-	55,  // 168: accountant.v1.Datasets.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
-	1,   // 169: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.WriteResponse
-	58,  // 170: accountant.v1.Datasets.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
-	46,  // 171: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	48,  // 172: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
-	117, // 173: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	1,   // 174: accountant.v1.Admin.Propose:output_type -> accountant.v1.WriteResponse
-	1,   // 175: accountant.v1.Admin.Approve:output_type -> accountant.v1.WriteResponse
-	1,   // 176: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WriteResponse
-	23,  // 177: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
-	118, // 178: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
-	119, // 179: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
-	140, // [140:180] is the sub-list for method output_type
-	100, // [100:140] is the sub-list for method input_type
-	100, // [100:100] is the sub-list for extension type_name
-	100, // [100:100] is the sub-list for extension extendee
-	0,   // [0:100] is the sub-list for field type_name
+	84,  // 19: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	0,   // 20: accountant.v1.ObserveRequest.lane:type_name -> accountant.v1.Lane
+	85,  // 21: accountant.v1.ObserveRequest.observe:type_name -> accountant.v1.Observe
+	0,   // 22: accountant.v1.ExpireRequest.lane:type_name -> accountant.v1.Lane
+	86,  // 23: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
+	0,   // 24: accountant.v1.FreeRequest.lane:type_name -> accountant.v1.Lane
+	87,  // 25: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
+	0,   // 26: accountant.v1.RefundRequest.lane:type_name -> accountant.v1.Lane
+	88,  // 27: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	0,   // 28: accountant.v1.RaiseRequest.lane:type_name -> accountant.v1.Lane
+	89,  // 29: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	0,   // 30: accountant.v1.ReconcileRequest.lane:type_name -> accountant.v1.Lane
+	90,  // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
+	0,   // 32: accountant.v1.AcknowledgeRequest.lane:type_name -> accountant.v1.Lane
+	91,  // 33: accountant.v1.AcknowledgeRequest.acknowledge:type_name -> accountant.v1.Acknowledge
+	0,   // 34: accountant.v1.ProposeRequest.lane:type_name -> accountant.v1.Lane
+	92,  // 35: accountant.v1.ProposeRequest.propose:type_name -> accountant.v1.Propose
+	0,   // 36: accountant.v1.ApproveRequest.lane:type_name -> accountant.v1.Lane
+	93,  // 37: accountant.v1.ApproveRequest.approve:type_name -> accountant.v1.Approve
+	0,   // 38: accountant.v1.WithdrawRequest.lane:type_name -> accountant.v1.Lane
+	94,  // 39: accountant.v1.WithdrawRequest.withdraw:type_name -> accountant.v1.Withdraw
+	79,  // 40: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	29,  // 41: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
+	79,  // 42: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	32,  // 43: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
+	33,  // 44: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
+	77,  // 45: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	30,  // 46: accountant.v1.Statement.sections:type_name -> accountant.v1.StatementSection
+	31,  // 47: accountant.v1.Statement.groups:type_name -> accountant.v1.GroupPrivacy
+	95,  // 48: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
+	96,  // 49: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	60,  // 50: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
+	32,  // 51: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
+	61,  // 52: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	63,  // 53: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
+	64,  // 54: accountant.v1.SetRefusal.members:type_name -> accountant.v1.SetRefusal.Member
+	32,  // 55: accountant.v1.SetRefusal.fits:type_name -> accountant.v1.MechanismCount
+	65,  // 56: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
+	66,  // 57: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
+	67,  // 58: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
+	68,  // 59: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
+	69,  // 60: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
+	70,  // 61: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
+	71,  // 62: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
+	72,  // 63: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
+	97,  // 64: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	45,  // 65: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
+	98,  // 66: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	75,  // 67: accountant.v1.QueryPrivacySetRequest.set:type_name -> accountant.v1.LedgerSet
+	44,  // 68: accountant.v1.QueryPrivacySetResponse.ledgers:type_name -> accountant.v1.LedgerPrivacy
+	41,  // 69: accountant.v1.QueryPrivacySetResponse.in_all:type_name -> accountant.v1.QueryPrivacyResponse
+	41,  // 70: accountant.v1.QueryPrivacySetResponse.in_one:type_name -> accountant.v1.QueryPrivacyResponse
+	41,  // 71: accountant.v1.LedgerPrivacy.privacy:type_name -> accountant.v1.QueryPrivacyResponse
+	73,  // 72: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
+	77,  // 73: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	77,  // 74: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	99,  // 75: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	50,  // 76: accountant.v1.ListRefusalsResponse.refusals:type_name -> accountant.v1.Refusal
+	77,  // 77: accountant.v1.ListRefusalsResponse.count_start_time:type_name -> google.protobuf.Timestamp
+	77,  // 78: accountant.v1.ListRefusalsResponse.start_time:type_name -> google.protobuf.Timestamp
+	77,  // 79: accountant.v1.Refusal.time:type_name -> google.protobuf.Timestamp
+	34,  // 80: accountant.v1.Refusal.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	100, // 81: accountant.v1.CreateDatasetRequest.spec:type_name -> accountant.v1.DatasetSpec
+	101, // 82: accountant.v1.CreateDatasetResponse.dataset:type_name -> accountant.v1.Dataset
+	101, // 83: accountant.v1.GetDatasetResponse.dataset:type_name -> accountant.v1.Dataset
+	101, // 84: accountant.v1.ListDatasetsResponse.datasets:type_name -> accountant.v1.Dataset
+	0,   // 85: accountant.v1.AmendDatasetRequest.lane:type_name -> accountant.v1.Lane
+	102, // 86: accountant.v1.AmendDatasetRequest.amend:type_name -> accountant.v1.AmendDataset
+	101, // 87: accountant.v1.GetDatasetStatementResponse.dataset:type_name -> accountant.v1.Dataset
+	29,  // 88: accountant.v1.GetDatasetStatementResponse.statement:type_name -> accountant.v1.Statement
+	103, // 89: accountant.v1.GetDatasetStatementResponse.ledgers:type_name -> accountant.v1.DatasetLedger
+	96,  // 90: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
+	96,  // 91: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
+	61,  // 92: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	62,  // 93: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
+	34,  // 94: accountant.v1.SetRefusal.Member.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	74,  // 95: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
+	81,  // 96: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	82,  // 97: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	83,  // 98: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	84,  // 99: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	74,  // 100: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	34,  // 101: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	2,   // 102: accountant.v1.Ledgers.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	4,   // 103: accountant.v1.Ledgers.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	6,   // 104: accountant.v1.Ledgers.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	25,  // 105: accountant.v1.Ledgers.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	17,  // 106: accountant.v1.Ledgers.Raise:input_type -> accountant.v1.RaiseRequest
+	18,  // 107: accountant.v1.Ledgers.Reconcile:input_type -> accountant.v1.ReconcileRequest
+	19,  // 108: accountant.v1.Ledgers.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
+	8,   // 109: accountant.v1.Ledgers.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	9,   // 110: accountant.v1.Charges.Report:input_type -> accountant.v1.ReportRequest
+	36,  // 111: accountant.v1.Charges.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10,  // 112: accountant.v1.Charges.Reserve:input_type -> accountant.v1.ReserveRequest
+	11,  // 113: accountant.v1.Charges.Commit:input_type -> accountant.v1.CommitRequest
+	12,  // 114: accountant.v1.Charges.Release:input_type -> accountant.v1.ReleaseRequest
+	13,  // 115: accountant.v1.Charges.Observe:input_type -> accountant.v1.ObserveRequest
+	14,  // 116: accountant.v1.Charges.Expire:input_type -> accountant.v1.ExpireRequest
+	15,  // 117: accountant.v1.Charges.Free:input_type -> accountant.v1.FreeRequest
+	16,  // 118: accountant.v1.Charges.Refund:input_type -> accountant.v1.RefundRequest
+	38,  // 119: accountant.v1.Charges.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	40,  // 120: accountant.v1.Questions.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	42,  // 121: accountant.v1.Questions.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
+	104, // 122: accountant.v1.Questions.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	105, // 123: accountant.v1.Questions.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	106, // 124: accountant.v1.Questions.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
+	107, // 125: accountant.v1.Questions.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
+	108, // 126: accountant.v1.Questions.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
+	109, // 127: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
+	27,  // 128: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	51,  // 129: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
+	53,  // 130: accountant.v1.Datasets.GetDataset:input_type -> accountant.v1.GetDatasetRequest
+	55,  // 131: accountant.v1.Datasets.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
+	57,  // 132: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
+	58,  // 133: accountant.v1.Datasets.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
+	46,  // 134: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	48,  // 135: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
+	110, // 136: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	20,  // 137: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
+	21,  // 138: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
+	22,  // 139: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
+	23,  // 140: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
+	111, // 141: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
+	112, // 142: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
+	3,   // 143: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	5,   // 144: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	7,   // 145: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	26,  // 146: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	1,   // 147: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.WriteResponse
+	1,   // 148: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.WriteResponse
+	1,   // 149: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.WriteResponse
+	1,   // 150: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.WriteResponse
+	1,   // 151: accountant.v1.Charges.Report:output_type -> accountant.v1.WriteResponse
+	37,  // 152: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	1,   // 153: accountant.v1.Charges.Reserve:output_type -> accountant.v1.WriteResponse
+	1,   // 154: accountant.v1.Charges.Commit:output_type -> accountant.v1.WriteResponse
+	1,   // 155: accountant.v1.Charges.Release:output_type -> accountant.v1.WriteResponse
+	1,   // 156: accountant.v1.Charges.Observe:output_type -> accountant.v1.WriteResponse
+	1,   // 157: accountant.v1.Charges.Expire:output_type -> accountant.v1.WriteResponse
+	1,   // 158: accountant.v1.Charges.Free:output_type -> accountant.v1.WriteResponse
+	1,   // 159: accountant.v1.Charges.Refund:output_type -> accountant.v1.WriteResponse
+	39,  // 160: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	41,  // 161: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	43,  // 162: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
+	113, // 163: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	114, // 164: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	115, // 165: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
+	116, // 166: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
+	117, // 167: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
+	118, // 168: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
+	28,  // 169: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	52,  // 170: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
+	54,  // 171: accountant.v1.Datasets.GetDataset:output_type -> accountant.v1.GetDatasetResponse
+	56,  // 172: accountant.v1.Datasets.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
+	1,   // 173: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.WriteResponse
+	59,  // 174: accountant.v1.Datasets.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
+	47,  // 175: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	49,  // 176: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
+	119, // 177: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	1,   // 178: accountant.v1.Admin.Propose:output_type -> accountant.v1.WriteResponse
+	1,   // 179: accountant.v1.Admin.Approve:output_type -> accountant.v1.WriteResponse
+	1,   // 180: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WriteResponse
+	24,  // 181: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
+	120, // 182: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
+	121, // 183: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
+	143, // [143:184] is the sub-list for method output_type
+	102, // [102:143] is the sub-list for method input_type
+	102, // [102:102] is the sub-list for extension type_name
+	102, // [102:102] is the sub-list for extension extendee
+	0,   // [0:102] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_services_proto_init() }
@@ -5960,41 +6025,41 @@ func file_accountant_v1_services_proto_init() {
 	file_accountant_v1_mechanism_proto_init()
 	file_accountant_v1_options_proto_init()
 	file_accountant_v1_overview_proto_init()
-	file_accountant_v1_services_proto_msgTypes[28].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[32].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[35].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[29].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[33].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[36].OneofWrappers = []any{
 		(*ReportStreamRequest_Open_)(nil),
 		(*ReportStreamRequest_Charge)(nil),
 		(*ReportStreamRequest_Reserve)(nil),
 		(*ReportStreamRequest_Commit)(nil),
 		(*ReportStreamRequest_Release)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[36].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[37].OneofWrappers = []any{
 		(*ReportStreamResponse_Opened_)(nil),
 		(*ReportStreamResponse_Acknowledged_)(nil),
 		(*ReportStreamResponse_Rejected_)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[39].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[40].OneofWrappers = []any{
 		(*QueryPrivacyRequest_Ledger)(nil),
 		(*QueryPrivacyRequest_Workload)(nil),
 		(*QueryPrivacyRequest_Delta)(nil),
 		(*QueryPrivacyRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[40].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[41].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[41].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[42].OneofWrappers = []any{
 		(*QueryPrivacySetRequest_Delta)(nil),
 		(*QueryPrivacySetRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[43].OneofWrappers = []any{}
 	file_accountant_v1_services_proto_msgTypes[44].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[59].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[45].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[60].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_services_proto_rawDesc), len(file_accountant_v1_services_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   73,
+			NumMessages:   74,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

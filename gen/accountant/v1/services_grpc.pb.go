@@ -438,6 +438,7 @@ const (
 	Charges_Reserve_FullMethodName      = "/accountant.v1.Charges/Reserve"
 	Charges_Commit_FullMethodName       = "/accountant.v1.Charges/Commit"
 	Charges_Release_FullMethodName      = "/accountant.v1.Charges/Release"
+	Charges_Observe_FullMethodName      = "/accountant.v1.Charges/Observe"
 	Charges_Expire_FullMethodName       = "/accountant.v1.Charges/Expire"
 	Charges_Free_FullMethodName         = "/accountant.v1.Charges/Free"
 	Charges_Refund_FullMethodName       = "/accountant.v1.Charges/Refund"
@@ -469,6 +470,8 @@ type ChargesClient interface {
 	// Release gives back what is left of a reservation; of one in several ledgers in all of them, or in none. Where one of
 	// them has nothing left, Release gives back what the others have, one by one. It travels in a lane.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*WriteResponse, error)
+	// Observe records what canaries showed of a training. It travels in a lane.
+	Observe(ctx context.Context, in *ObserveRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// Expire charges what is left of a reservation now, before its time is over. It
 	// travels in a lane, and is taken on the daemon's own socket only: elsewhere
 	// PERMISSION_DENIED.
@@ -544,6 +547,16 @@ func (c *chargesClient) Release(ctx context.Context, in *ReleaseRequest, opts ..
 	return out, nil
 }
 
+func (c *chargesClient) Observe(ctx context.Context, in *ObserveRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WriteResponse)
+	err := c.cc.Invoke(ctx, Charges_Observe_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *chargesClient) Expire(ctx context.Context, in *ExpireRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(WriteResponse)
@@ -609,6 +622,8 @@ type ChargesServer interface {
 	// Release gives back what is left of a reservation; of one in several ledgers in all of them, or in none. Where one of
 	// them has nothing left, Release gives back what the others have, one by one. It travels in a lane.
 	Release(context.Context, *ReleaseRequest) (*WriteResponse, error)
+	// Observe records what canaries showed of a training. It travels in a lane.
+	Observe(context.Context, *ObserveRequest) (*WriteResponse, error)
 	// Expire charges what is left of a reservation now, before its time is over. It
 	// travels in a lane, and is taken on the daemon's own socket only: elsewhere
 	// PERMISSION_DENIED.
@@ -645,6 +660,9 @@ func (UnimplementedChargesServer) Commit(context.Context, *CommitRequest) (*Writ
 }
 func (UnimplementedChargesServer) Release(context.Context, *ReleaseRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Release not implemented")
+}
+func (UnimplementedChargesServer) Observe(context.Context, *ObserveRequest) (*WriteResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Observe not implemented")
 }
 func (UnimplementedChargesServer) Expire(context.Context, *ExpireRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Expire not implemented")
@@ -758,6 +776,24 @@ func _Charges_Release_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Charges_Observe_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ObserveRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ChargesServer).Observe(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Charges_Observe_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ChargesServer).Observe(ctx, req.(*ObserveRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Charges_Expire_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExpireRequest)
 	if err := dec(in); err != nil {
@@ -852,6 +888,10 @@ var Charges_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Release",
 			Handler:    _Charges_Release_Handler,
+		},
+		{
+			MethodName: "Observe",
+			Handler:    _Charges_Observe_Handler,
 		},
 		{
 			MethodName: "Expire",

@@ -26,7 +26,8 @@ const late = time.Minute
 // A test compares them with the table of package gate.
 var roles = map[string]access.Role{
 	"charge": access.Reporter, "reserve": access.Reporter, "commit": access.Reporter, "release": access.Reporter,
-	"close": access.Manager, "expire": access.Manager, "acknowledge": access.Manager,
+	"observe": access.Reporter,
+	"close":   access.Manager, "expire": access.Manager, "acknowledge": access.Manager,
 	"raise": access.Officer, "refund": access.Officer, "free": access.Officer, "reconcile": access.Officer,
 	"propose": access.Officer, "withdraw": access.Officer, "amend_dataset": access.Officer,
 }

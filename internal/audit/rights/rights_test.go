@@ -20,7 +20,7 @@ var noon = time.Unix(1_700_000_000, 0)
 var methods = map[string]string{"charge": "Report", "reserve": "Reserve", "commit": "Commit", "release": "Release",
 	"close": "CloseLedger", "expire": "Expire", "acknowledge": "Acknowledge", "raise": "Raise", "refund": "Refund",
 	"free": "Free", "reconcile": "Reconcile", "propose": "Propose", "withdraw": "Withdraw",
-	"amend_dataset": "AmendDataset"}
+	"amend_dataset": "AmendDataset", "observe": "Observe"}
 
 // Every kind of entry that somebody can ask for needs the role that the gate asks for.
 func TestRolesAreThoseOfTheGate(t *testing.T) {

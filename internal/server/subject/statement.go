@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/mechanism/variant"
 	"github.com/dpaccountant/accountant/internal/server/turns"
@@ -19,6 +20,7 @@ type Stated struct {
 	Advantage, Rho, Mu float64
 	TradeOff           []accountant.TradeOffPoint
 	Groups             []questions.GroupPrivacy
+	Observed           []questions.Observed
 	Stopped            bool // before they were as tight as they get
 }
 
@@ -84,7 +86,35 @@ func (s Subject) State(deltas []float64, own float64, t *turns.Turn) (out Stated
 	} else {
 		out.Rho, out.Mu = accountant.RhoAndMu(s.Stated)
 	}
-	return out, nil
+	return out, s.observed(&out, t)
+}
+
+// observed compares what canaries showed with what is proven. Where that is of what was charged, it is of what was
+// charged or reserved when they were recorded: later charges prove less, and would hide what they show.
+func (s Subject) observed(out *Stated, t *turns.Turn) error {
+	for i, o := range s.View.Observed {
+		of := s
+		if s.Standing.Guarantee == ledger.GuaranteeDescriptive && len(o.Charged) > 0 {
+			by, err := mechanism.Compose(s.Stated.Adjacency, o.Charged)
+			if err != nil {
+				return err
+			}
+			of = OfWorkload(by)
+		}
+		run := o.Canaries.Run()
+		c, err := of.AskCurve(accountant.CurveQuestion{Epsilons: []float64{0}, Canaries: &run,
+			Stop: t.Share(len(s.View.Observed) - i)})
+		switch {
+		case err == nil:
+			out.Observed = append(out.Observed, questions.Observed{Observation: o, Finding: c.Canaries})
+			out.Stopped = out.Stopped || c.Stopped
+		case errors.Is(err, accountant.ErrStopped):
+			out.Observed, out.Stopped = append(out.Observed, questions.Observed{Observation: o}), true
+		default:
+			return err
+		}
+	}
+	return nil
 }
 
 // otherwise is what would have been run if batches had been drawn in another way.

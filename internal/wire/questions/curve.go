@@ -79,6 +79,9 @@ func FromCurve(c accountant.Curve, on Standing) *pb.QueryPrivacyCurveResponse {
 			&pb.Reconstruction{Baseline: b.Baseline, Success: b.Success, SuccessLower: b.SuccessLower})
 	}
 	if f := c.Canaries; f != nil {
+		if text := contradicted(f, ""); text != "" {
+			r.Warnings = append(r.Warnings, text)
+		}
 		r.Canaries = &pb.CanaryFinding{EpsilonObserved: f.Observed, Epsilon: f.Epsilon, EpsilonLower: f.EpsilonLower,
 			PValue: f.PValue, Contradicts: f.Contradicts(), MuObserved: f.ObservedMu, Confidence: f.Confidence}
 	}

@@ -71,6 +71,7 @@ type Statement struct {
 	Advantage float64
 	TradeOff  []accountant.TradeOffPoint
 	Groups    []GroupPrivacy
+	Observed  []Observed
 	Stopped   bool // the time ran out before the numbers were as tight as they get
 	Version   string
 	Time      time.Time
@@ -133,7 +134,9 @@ func FromStatement(s Statement) *pb.Statement {
 		out.Groups = append(out.Groups, &pb.GroupPrivacy{Size: g.Size, Delta: g.Delta, Epsilon: g.Epsilon})
 	}
 	out.TradeOff = fromTradeOff(s.TradeOff)
-	lost := NotCounted(s.View.Balance.Assumptions)
+	alarms := contradictions(s.Observed)
+	out.Warnings = append(alarms, out.Warnings...)
+	lost := append(NotCounted(s.View.Balance.Assumptions), alarms...)
 	out.Summary, out.Sections = strings.Join(append(lost, s.summary()), " "), s.sections()
 	fitStatement(out, s)
 	return out

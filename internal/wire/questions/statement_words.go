@@ -123,6 +123,7 @@ func (s Statement) sections() (list []*pb.StatementSection) {
 			"the same data, or an accuracy on training records, unless it was charged.")
 	add("Whose privacy", append([]string{s.neighbours(), s.elsewhere()}, s.groups()...)...)
 	add("What an attacker can do", s.attacker()...)
+	add("What canaries showed", s.canaries()...)
 	add("Who has to be trusted", s.trusted()...)
 	add("If the data were shuffled", s.ifShuffled()...)
 	add("Shuffled batches", s.shuffled()...)

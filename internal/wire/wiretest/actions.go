@@ -82,6 +82,15 @@ var fits = map[string]func(t *rapid.T, v ledger.Action) ledger.Action{
 		}
 		return v
 	},
+	"observe": func(_ *rapid.T, action ledger.Action) ledger.Action {
+		v := action.(ledger.Observe)
+		c := &v.Canaries
+		c.Inserted = 1 + c.Inserted%100_000
+		c.Guesses = 1 + c.Guesses%c.Inserted
+		c.Correct %= 1 + c.Guesses
+		c.Delta, c.Confidence = c.Delta/2, c.Confidence/2
+		return v
+	},
 	"restored": func(t *rapid.T, action ledger.Action) ledger.Action {
 		v := action.(ledger.Restored)
 		v.Lost.Hash[0] = 1

@@ -273,6 +273,8 @@ func GoldenEntries() (names []string, entries []ledger.Entry) {
 	add("free", ledger.Free{Reservation: 16, Events: StepCharge.Events, Reason: "the job died"})
 	add("allocate", ledger.Reserve{Events: StepCharge.Events, Child: "team/project-1/a"})
 	add("acknowledge", ledger.Acknowledge{Warning: "large-delta", Reason: "1e-5 is this year's policy"})
+	add("observe", ledger.Observe{Canaries: ledger.Canaries{Inserted: 1000, Guesses: 100, Correct: 83, Delta: 1e-5,
+		Confidence: 0.99}, Reason: "run 7", Charged: StepCharge.Events})
 	for i, v := range approvable() {
 		add(fmt.Sprintf("approved-%d", i), v)
 		entries[len(entries)-1].Approval = &approval

@@ -172,6 +172,12 @@ def acknowledge(ledger: str, warning: str, reason: str, request_id: str | None) 
     return write("acknowledge", ledger, "Acknowledge", content, request_id)
 
 
+def observe(ledger: str, inserted: int, guesses: int, correct: int, delta: float, confidence: float | None, reason: str,
+            request_id: str | None) -> Plan[pb.WriteResponse]:
+    seen = pb.CanaryRun(inserted=inserted, guesses=guesses, correct=correct, delta=delta, confidence=confidence)
+    return write("observe", ledger, "Observe", pb.Observe(canaries=seen, reason=reason), request_id)
+
+
 def propose(ledger: str, refund: Action, free: Action, raise_budgets: Action, reconcile: Action,
             amend_dataset: Action, request_id: str | None) -> Plan[pb.WriteResponse]:
     actions = {"refund": refund, "free": free, "raise": raise_budgets, "reconcile": reconcile,

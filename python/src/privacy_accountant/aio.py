@@ -286,6 +286,13 @@ class AsyncClient:
     ) -> pb.WriteResponse:
         return await self._carry_out(verbs.acknowledge(ledger, warning, reason, request_id), deadline)
 
+    async def observe(
+        self, ledger: str, *, inserted: int, guesses: int, correct: int, delta: float, confidence: float | None = None,
+        reason: str = "", request_id: str | None = None, deadline: float | None = None,
+    ) -> pb.WriteResponse:
+        plan = verbs.observe(ledger, inserted, guesses, correct, delta, confidence, reason, request_id)
+        return await self._carry_out(plan, deadline)
+
     # Approvals and rights
 
     async def propose(

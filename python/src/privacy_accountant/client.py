@@ -325,6 +325,16 @@ class Client(Caller):
         Only for the ledger's creator, or on the daemon's own socket."""
         return self._carry_out(verbs.acknowledge(ledger, warning, reason, request_id), deadline)
 
+    def observe(
+        self, ledger: str, *, inserted: int, guesses: int, correct: int, delta: float, confidence: float | None = None,
+        reason: str = "", request_id: str | None = None, deadline: float | None = None,
+    ) -> pb.WriteResponse:
+        """Records what canaries showed of the training that was charged to the ledger: of inserted canaries, how many
+        guesses were said, and how many were right. It spends nothing. The ledger's statement says what that shows at
+        delta, with the confidence, and warns if the training was not what was reported."""
+        plan = verbs.observe(ledger, inserted, guesses, correct, delta, confidence, reason, request_id)
+        return self._carry_out(plan, deadline)
+
     # Approvals and rights
 
     def propose(

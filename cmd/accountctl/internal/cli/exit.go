@@ -169,7 +169,7 @@ var fieldFlags = sync.OnceValue(func() []fieldFlag {
 	return []fieldFlag{
 		{regexp.MustCompile(`^(spec\.)?name$`), "NAME"},
 		{regexp.MustCompile(`^key$`), "--request-id"},
-		{regexp.MustCompile(`^canaries\.(\w+)$`), "--$1"},
+		{regexp.MustCompile(`^(?:observe\.)?canaries\.(\w+)$`), "--$1"},
 		{regexp.MustCompile(`^server$`), "--server"},
 		{regexp.MustCompile(`^deltas\[\d+\]$`), "--delta"},
 		{regexp.MustCompile(`^spec\.budgets\[\d+\]\.(\w+)$`), "--budget, $1"},
@@ -188,7 +188,7 @@ var fieldFlags = sync.OnceValue(func() []fieldFlag {
 		{regexp.MustCompile(`^label_key$`), "--label"},
 		{regexp.MustCompile(`^flags\[\d+\]$`), "--flag"},
 		{regexp.MustCompile(`^acknowledge\.warning$`), "WARNING"},
-		{regexp.MustCompile(`^(acknowledge|free|refund|raise|reconcile|release)\.reason$`), "--reason"},
+		{regexp.MustCompile(`^(acknowledge|free|observe|refund|raise|reconcile|release)\.reason$`), "--reason"},
 	}
 })
 

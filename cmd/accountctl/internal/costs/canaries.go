@@ -5,6 +5,7 @@ package costs
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -16,8 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -45,9 +48,14 @@ not be above the second. How unlikely so many right guesses are, if all that is 
 holds, is the p-value. Below 0.001 the training was not what was reported, for example
 because gradients were not clipped or noise was left out: then the exit status is 1.
 
+With --record the ledger keeps the facts, with a reason such as which run it was. They
+spend nothing. The ledger's statement computes anew what they show of what was charged by
+then, and warns if the training was not what was reported.
+
 A file of --scores has a line for each canary: 1 or 0, for in the data or not, a comma,
 and the score. Where scores are equal, the guesses count as wrong.`,
 		Example: `  accountctl canaries team/mnist --inserted 1000 --guesses 100 --correct 83 --delta 1e-5
+  accountctl canaries team/mnist --record --reason "run 7" --inserted 1000 --guesses 100 --correct 83 --delta 1e-5
   accountctl canaries --scores canaries.csv --guesses 100 --delta 1e-5 dp-sgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60`,
 		ValidArgsFunction: p.CompleteLedger,
 	}
@@ -62,7 +70,9 @@ and the score. Where scores are equal, the guesses count as wrong.`,
 		"the confidence of what is observed, between 0 and 1")
 	source := workloads.AddSource(p, c, "a mechanism, NAME or --file",
 		"accountctl canaries --inserted 1000 --guesses 100 --correct 83 --delta 1e-5 %s")
-	output := cli.OutputFlag(c, cli.FormatJSON)
+	record := c.Flags().Bool("record", false, "keep this in the ledger NAME, for its statement")
+	reason := c.Flags().String("reason", "", "with --record: which run it was; kept in the ledger")
+	w := writes.AddFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		subject, err := readSubject(source, args)
 		if err != nil {
@@ -93,12 +103,17 @@ and the score. Where scores are equal, the guesses count as wrong.`,
 				return cli.BadFile(cli.FileName(*scores), err)
 			}
 		}
+		if *record {
+			if err := observe(w, c, subject, &accountantv1.Observe{Canaries: run, Reason: *reason}); err != nil {
+				return err
+			}
+		}
 		answer, err := subject.askCurve(p, c, &accountantv1.QueryPrivacyCurveRequest{Epsilons: []float64{0},
 			Canaries: run})
 		if err != nil {
 			return err
 		}
-		if output.Value == cli.FormatJSON {
+		if w.Output.Value == cli.FormatJSON {
 			err = p.WriteJSON(answer)
 		} else {
 			p.Warn(answer.GetWarnings())
@@ -111,6 +126,21 @@ and the score. Where scores are equal, the guesses count as wrong.`,
 		return err
 	}
 	return c
+}
+
+// observe records the run in the ledger that is asked about.
+func observe(w *writes.Flags, c *cobra.Command, about *subject, what *accountantv1.Observe) error {
+	if about.ledger == "" {
+		return cli.Usage(c, "--record needs the NAME of a ledger, which keeps it")
+	}
+	answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client,
+		key string) (*accountantv1.WriteResponse, error) {
+		return daemon.WriteOnce(ctx, about.ledger, key, what)
+	})
+	if err == nil {
+		w.Note(fmt.Sprintf("recorded in entry %d of %s", answer.GetReceipt().GetPosition(), about.ledger))
+	}
+	return err
 }
 
 // canary is a line of a file of scores.

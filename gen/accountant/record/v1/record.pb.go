@@ -273,6 +273,7 @@ type Entry struct {
 	//	*Entry_Adopt
 	//	*Entry_AmendDataset
 	//	*Entry_Together
+	//	*Entry_Observe
 	Action isEntry_Action `protobuf_oneof:"action"`
 	// Which other ledgers took part; absent if the ledger was charged alone.
 	Set *SetPart `protobuf:"bytes,7,opt,name=set,proto3" json:"set,omitempty"`
@@ -523,6 +524,15 @@ func (x *Entry) GetTogether() *v1.Together {
 	return nil
 }
 
+func (x *Entry) GetObserve() *v1.Observe {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Observe); ok {
+			return x.Observe
+		}
+	}
+	return nil
+}
+
 func (x *Entry) GetSet() *SetPart {
 	if x != nil {
 		return x.Set
@@ -631,6 +641,11 @@ type Entry_Together struct {
 	Together *v1.Together `protobuf:"bytes,26,opt,name=together,proto3,oneof"`
 }
 
+type Entry_Observe struct {
+	// What canaries showed was recorded.
+	Observe *v1.Observe `protobuf:"bytes,27,opt,name=observe,proto3,oneof"`
+}
+
 func (*Entry_Charge) isEntry_Action() {}
 
 func (*Entry_Close) isEntry_Action() {}
@@ -666,6 +681,8 @@ func (*Entry_Adopt) isEntry_Action() {}
 func (*Entry_AmendDataset) isEntry_Action() {}
 
 func (*Entry_Together) isEntry_Action() {}
+
+func (*Entry_Observe) isEntry_Action() {}
 
 // SetPart says that an entry is its ledger's part of a charge to several ledgers.
 type SetPart struct {
@@ -873,7 +890,8 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\tbudget_of\x18\a \x01(\tR\bbudgetOf\x12\"\n" +
 	"\findependence\x18\b \x01(\tR\findependence\x12\x1d\n" +
 	"\n" +
-	"to_confirm\x18\t \x01(\bR\ttoConfirm\"\xf7\t\n" +
+	"to_confirm\x18\t \x01(\bR\ttoConfirm\"\xab\n" +
+	"\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x16\n" +
@@ -899,7 +917,8 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\raccess_policy\x18\x17 \x01(\v2\x1b.accountant.v1.AccessPolicyH\x00R\faccessPolicy\x12,\n" +
 	"\x05adopt\x18\x18 \x01(\v2\x14.accountant.v1.AdoptH\x00R\x05adopt\x12B\n" +
 	"\ramend_dataset\x18\x19 \x01(\v2\x1b.accountant.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
-	"\btogether\x18\x1a \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12/\n" +
+	"\btogether\x18\x1a \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x122\n" +
+	"\aobserve\x18\x1b \x01(\v2\x16.accountant.v1.ObserveH\x00R\aobserve\x12/\n" +
 	"\x03set\x18\a \x01(\v2\x1d.accountant.record.v1.SetPartR\x03set\x123\n" +
 	"\bapproval\x18\b \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
 	"\x06action\"\xce\x01\n" +
@@ -959,9 +978,10 @@ var file_accountant_record_v1_record_proto_goTypes = []any{
 	(*v1.Adopt)(nil),             // 24: accountant.v1.Adopt
 	(*v1.AmendDataset)(nil),      // 25: accountant.v1.AmendDataset
 	(*v1.Together)(nil),          // 26: accountant.v1.Together
-	(*v1.Approval)(nil),          // 27: accountant.v1.Approval
-	(v1.SetPart_Contribution)(0), // 28: accountant.v1.SetPart.Contribution
-	(*v1.Part)(nil),              // 29: accountant.v1.Part
+	(*v1.Observe)(nil),           // 27: accountant.v1.Observe
+	(*v1.Approval)(nil),          // 28: accountant.v1.Approval
+	(v1.SetPart_Contribution)(0), // 29: accountant.v1.SetPart.Contribution
+	(*v1.Part)(nil),              // 30: accountant.v1.Part
 }
 var file_accountant_record_v1_record_proto_depIdxs = []int32{
 	5,  // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
@@ -987,16 +1007,17 @@ var file_accountant_record_v1_record_proto_depIdxs = []int32{
 	24, // 20: accountant.record.v1.Entry.adopt:type_name -> accountant.v1.Adopt
 	25, // 21: accountant.record.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
 	26, // 22: accountant.record.v1.Entry.together:type_name -> accountant.v1.Together
-	3,  // 23: accountant.record.v1.Entry.set:type_name -> accountant.record.v1.SetPart
-	27, // 24: accountant.record.v1.Entry.approval:type_name -> accountant.v1.Approval
-	28, // 25: accountant.record.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
-	29, // 26: accountant.record.v1.Reservation.rest:type_name -> accountant.v1.Part
-	28, // 27: accountant.record.v1.Reservation.contribution:type_name -> accountant.v1.SetPart.Contribution
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	27, // 23: accountant.record.v1.Entry.observe:type_name -> accountant.v1.Observe
+	3,  // 24: accountant.record.v1.Entry.set:type_name -> accountant.record.v1.SetPart
+	28, // 25: accountant.record.v1.Entry.approval:type_name -> accountant.v1.Approval
+	29, // 26: accountant.record.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
+	30, // 27: accountant.record.v1.Reservation.rest:type_name -> accountant.v1.Part
+	29, // 28: accountant.record.v1.Reservation.contribution:type_name -> accountant.v1.SetPart.Contribution
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_accountant_record_v1_record_proto_init() }
@@ -1023,6 +1044,7 @@ func file_accountant_record_v1_record_proto_init() {
 		(*Entry_Adopt)(nil),
 		(*Entry_AmendDataset)(nil),
 		(*Entry_Together)(nil),
+		(*Entry_Observe)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

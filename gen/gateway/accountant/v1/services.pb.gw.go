@@ -399,6 +399,33 @@ func local_request_Charges_Release_0(ctx context.Context, marshaler runtime.Mars
 	return msg, metadata, err
 }
 
+func request_Charges_Observe_0(ctx context.Context, marshaler runtime.Marshaler, client extAccountantv1.ChargesClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extAccountantv1.ObserveRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.Observe(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_Charges_Observe_0(ctx context.Context, marshaler runtime.Marshaler, server extAccountantv1.ChargesServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extAccountantv1.ObserveRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.Observe(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_Charges_Expire_0(ctx context.Context, marshaler runtime.Marshaler, client extAccountantv1.ChargesClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extAccountantv1.ExpireRequest
@@ -1374,6 +1401,26 @@ func RegisterChargesHandlerServer(ctx context.Context, mux *runtime.ServeMux, se
 		}
 		forward_Charges_Release_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_Charges_Observe_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/accountant.v1.Charges/Observe", runtime.WithHTTPPathPattern("/accountant.v1.Charges/Observe"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_Charges_Observe_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Charges_Observe_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_Charges_Expire_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2263,6 +2310,23 @@ func RegisterChargesHandlerClient(ctx context.Context, mux *runtime.ServeMux, cl
 		}
 		forward_Charges_Release_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_Charges_Observe_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/accountant.v1.Charges/Observe", runtime.WithHTTPPathPattern("/accountant.v1.Charges/Observe"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Charges_Observe_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Charges_Observe_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_Charges_Expire_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2340,6 +2404,7 @@ var (
 	pattern_Charges_Reserve_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Charges", "Reserve"}, ""))
 	pattern_Charges_Commit_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Charges", "Commit"}, ""))
 	pattern_Charges_Release_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Charges", "Release"}, ""))
+	pattern_Charges_Observe_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Charges", "Observe"}, ""))
 	pattern_Charges_Expire_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Charges", "Expire"}, ""))
 	pattern_Charges_Free_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Charges", "Free"}, ""))
 	pattern_Charges_Refund_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Charges", "Refund"}, ""))
@@ -2352,6 +2417,7 @@ var (
 	forward_Charges_Reserve_0      = runtime.ForwardResponseMessage
 	forward_Charges_Commit_0       = runtime.ForwardResponseMessage
 	forward_Charges_Release_0      = runtime.ForwardResponseMessage
+	forward_Charges_Observe_0      = runtime.ForwardResponseMessage
 	forward_Charges_Expire_0       = runtime.ForwardResponseMessage
 	forward_Charges_Free_0         = runtime.ForwardResponseMessage
 	forward_Charges_Refund_0       = runtime.ForwardResponseMessage

@@ -35,20 +35,6 @@ class CanaryFinding(_message.Message):
     p_value: float
     def __init__(self, epsilon_observed: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., p_value: _Optional[float] = ..., contradicts: bool = ..., mu_observed: _Optional[float] = ..., confidence: _Optional[float] = ...) -> None: ...
 
-class CanaryRun(_message.Message):
-    __slots__ = ["confidence", "correct", "delta", "guesses", "inserted"]
-    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
-    CORRECT_FIELD_NUMBER: _ClassVar[int]
-    DELTA_FIELD_NUMBER: _ClassVar[int]
-    GUESSES_FIELD_NUMBER: _ClassVar[int]
-    INSERTED_FIELD_NUMBER: _ClassVar[int]
-    confidence: float
-    correct: int
-    delta: float
-    guesses: int
-    inserted: int
-    def __init__(self, inserted: _Optional[int] = ..., guesses: _Optional[int] = ..., correct: _Optional[int] = ..., delta: _Optional[float] = ..., confidence: _Optional[float] = ...) -> None: ...
-
 class ConcentratedBound(_message.Message):
     __slots__ = ["rho", "rho_lower", "xi"]
     RHO_FIELD_NUMBER: _ClassVar[int]
@@ -103,7 +89,7 @@ class QueryPrivacyCurveRequest(_message.Message):
     XI_FIELD_NUMBER: _ClassVar[int]
     alphas: _containers.RepeatedScalarFieldContainer[float]
     baselines: _containers.RepeatedScalarFieldContainer[float]
-    canaries: CanaryRun
+    canaries: _ledger_pb2.CanaryRun
     epsilon_max: float
     epsilon_min: float
     epsilons: _containers.RepeatedScalarFieldContainer[float]
@@ -115,7 +101,7 @@ class QueryPrivacyCurveRequest(_message.Message):
     priors: _containers.RepeatedScalarFieldContainer[float]
     workload: _mechanism_pb2.Workload
     xi: float
-    def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., epsilons: _Optional[_Iterable[float]] = ..., epsilon_min: _Optional[float] = ..., epsilon_max: _Optional[float] = ..., points: _Optional[int] = ..., alphas: _Optional[_Iterable[float]] = ..., max_gap: _Optional[float] = ..., gaussian_dp: bool = ..., orders: _Optional[_Iterable[float]] = ..., xi: _Optional[float] = ..., priors: _Optional[_Iterable[float]] = ..., baselines: _Optional[_Iterable[float]] = ..., canaries: _Optional[_Union[CanaryRun, _Mapping]] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., epsilons: _Optional[_Iterable[float]] = ..., epsilon_min: _Optional[float] = ..., epsilon_max: _Optional[float] = ..., points: _Optional[int] = ..., alphas: _Optional[_Iterable[float]] = ..., max_gap: _Optional[float] = ..., gaussian_dp: bool = ..., orders: _Optional[_Iterable[float]] = ..., xi: _Optional[float] = ..., priors: _Optional[_Iterable[float]] = ..., baselines: _Optional[_Iterable[float]] = ..., canaries: _Optional[_Union[_ledger_pb2.CanaryRun, _Mapping]] = ...) -> None: ...
 
 class QueryPrivacyCurveResponse(_message.Message):
     __slots__ = ["advantage", "advantage_lower", "assumptions", "bayes_risks", "canaries", "concentrated", "equal_error_rate", "equal_error_rate_upper", "gaussian_dp", "guarantee", "points", "position", "reconstructions", "renyi", "trade_off", "warnings"]

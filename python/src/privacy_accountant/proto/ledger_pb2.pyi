@@ -161,6 +161,20 @@ class BudgetBalance(_message.Message):
     value: Amount
     def __init__(self, budget: _Optional[_Union[Budget, _Mapping]] = ..., value: _Optional[_Union[Amount, _Mapping]] = ..., delta: _Optional[_Union[Amount, _Mapping]] = ...) -> None: ...
 
+class CanaryRun(_message.Message):
+    __slots__ = ["confidence", "correct", "delta", "guesses", "inserted"]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    CORRECT_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    GUESSES_FIELD_NUMBER: _ClassVar[int]
+    INSERTED_FIELD_NUMBER: _ClassVar[int]
+    confidence: float
+    correct: int
+    delta: float
+    guesses: int
+    inserted: int
+    def __init__(self, inserted: _Optional[int] = ..., guesses: _Optional[int] = ..., correct: _Optional[int] = ..., delta: _Optional[float] = ..., confidence: _Optional[float] = ...) -> None: ...
+
 class Charge(_message.Message):
     __slots__ = ["events", "labels"]
     class LabelsEntry(_message.Message):
@@ -226,7 +240,7 @@ class DatasetVersion(_message.Message):
     def __init__(self, of: _Optional[_Union[DatasetReference, _Mapping]] = ..., derived_from: _Optional[_Iterable[_Union[DatasetReference, _Mapping]]] = ...) -> None: ...
 
 class Entry(_message.Message):
-    __slots__ = ["access_policy", "acknowledge", "adopt", "amend_dataset", "approval", "charge", "close", "commit", "expire", "free", "hash", "position", "principal", "propose", "raw", "reconcile", "refund", "release", "reserve", "restored", "sequence", "set", "time", "together", "withdraw", "writer"]
+    __slots__ = ["access_policy", "acknowledge", "adopt", "amend_dataset", "approval", "charge", "close", "commit", "expire", "free", "hash", "observe", "position", "principal", "propose", "raw", "reconcile", "refund", "release", "reserve", "restored", "sequence", "set", "time", "together", "withdraw", "writer"]
     ACCESS_POLICY_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     ADOPT_FIELD_NUMBER: _ClassVar[int]
@@ -238,6 +252,7 @@ class Entry(_message.Message):
     EXPIRE_FIELD_NUMBER: _ClassVar[int]
     FREE_FIELD_NUMBER: _ClassVar[int]
     HASH_FIELD_NUMBER: _ClassVar[int]
+    OBSERVE_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     PROPOSE_FIELD_NUMBER: _ClassVar[int]
@@ -265,6 +280,7 @@ class Entry(_message.Message):
     expire: Expire
     free: Free
     hash: bytes
+    observe: Observe
     position: int
     principal: str
     propose: Propose
@@ -280,7 +296,7 @@ class Entry(_message.Message):
     together: Together
     withdraw: Withdraw
     writer: str
-    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., reconcile: _Optional[_Union[Reconcile, _Mapping]] = ..., free: _Optional[_Union[Free, _Mapping]] = ..., acknowledge: _Optional[_Union[Acknowledge, _Mapping]] = ..., propose: _Optional[_Union[Propose, _Mapping]] = ..., withdraw: _Optional[_Union[Withdraw, _Mapping]] = ..., access_policy: _Optional[_Union[AccessPolicy, _Mapping]] = ..., adopt: _Optional[_Union[Adopt, _Mapping]] = ..., amend_dataset: _Optional[_Union[AmendDataset, _Mapping]] = ..., together: _Optional[_Union[Together, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., set: _Optional[_Union[SetPart, _Mapping]] = ..., approval: _Optional[_Union[Approval, _Mapping]] = ..., **kwargs) -> None: ...
+    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., reconcile: _Optional[_Union[Reconcile, _Mapping]] = ..., free: _Optional[_Union[Free, _Mapping]] = ..., acknowledge: _Optional[_Union[Acknowledge, _Mapping]] = ..., propose: _Optional[_Union[Propose, _Mapping]] = ..., withdraw: _Optional[_Union[Withdraw, _Mapping]] = ..., access_policy: _Optional[_Union[AccessPolicy, _Mapping]] = ..., adopt: _Optional[_Union[Adopt, _Mapping]] = ..., amend_dataset: _Optional[_Union[AmendDataset, _Mapping]] = ..., together: _Optional[_Union[Together, _Mapping]] = ..., observe: _Optional[_Union[Observe, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., set: _Optional[_Union[SetPart, _Mapping]] = ..., approval: _Optional[_Union[Approval, _Mapping]] = ..., **kwargs) -> None: ...
 
 class Expire(_message.Message):
     __slots__ = ["reservation"]
@@ -418,6 +434,16 @@ class LostEntry(_message.Message):
     hash: bytes
     position: int
     def __init__(self, position: _Optional[int] = ..., hash: _Optional[bytes] = ...) -> None: ...
+
+class Observe(_message.Message):
+    __slots__ = ["canaries", "charged", "reason"]
+    CANARIES_FIELD_NUMBER: _ClassVar[int]
+    CHARGED_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    canaries: CanaryRun
+    charged: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
+    reason: str
+    def __init__(self, canaries: _Optional[_Union[CanaryRun, _Mapping]] = ..., reason: _Optional[str] = ..., charged: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ...) -> None: ...
 
 class Part(_message.Message):
     __slots__ = ["count", "mechanism"]

@@ -431,6 +431,14 @@ class MechanismCount(_message.Message):
     mechanism: _mechanism_pb2.Mechanism
     def __init__(self, mechanism: _Optional[_Union[_mechanism_pb2.Mechanism, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
 
+class ObserveRequest(_message.Message):
+    __slots__ = ["lane", "observe"]
+    LANE_FIELD_NUMBER: _ClassVar[int]
+    OBSERVE_FIELD_NUMBER: _ClassVar[int]
+    lane: Lane
+    observe: _ledger_pb2.Observe
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., observe: _Optional[_Union[_ledger_pb2.Observe, _Mapping]] = ...) -> None: ...
+
 class ProposeRequest(_message.Message):
     __slots__ = ["lane", "propose"]
     LANE_FIELD_NUMBER: _ClassVar[int]
