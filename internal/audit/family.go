@@ -139,7 +139,7 @@ func (f *Families) Add(r *Replay) {
 	f.children = append(f.children, c)
 }
 
-// Check returns the finding for the first child whose parent does not answer for it, and then
+// Check returns the finding for the first child by name whose parent does not answer for it, and then
 // for the first dataset that answers for something else than its ledgers.
 //
 // A ledger may hold more for its children than it has to: a share whose child was not created, or
@@ -153,7 +153,9 @@ func (f *Families) Check() error {
 }
 
 func (f *Families) checkChildren() error {
-	for _, c := range f.children {
+	for _, c := range slices.SortedFunc(slices.Values(f.children), func(a, b child) int {
+		return cmp.Compare(a.name, b.name)
+	}) {
 		budget := f.datasets[c.dataset]
 		switch {
 		case c.parent == "" && budget == "":

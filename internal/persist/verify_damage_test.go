@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,6 +77,41 @@ func changed(t testing.TB, content []byte, change func(tx *bolt.Tx) error) []byt
 		t.Fatal(err)
 	}
 	return content
+}
+
+// Ledgers are gone through side by side. Of two that are damaged, the first one is named, however soon the other one's
+// damage is found.
+func TestVerifyFindsTheFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+	for i, entries := range []int{2000, 5, 5, 5, 5, 5} { // damage at the first one's end is found last
+		audittest.Fill(t, s, audittest.Spec(fmt.Sprint("l", i), 0), entries, uint64(i))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content = changed(t, content, func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte(rows.HeadsBucket.String())).ForEach(func(key, stored []byte) error {
+			value, err := rows.Unseal(rows.HeadsBucket, key, bytes.Clone(stored))
+			if err != nil {
+				return err
+			}
+			h, err := rows.ParseHead(binary.BigEndian.Uint64(key), value)
+			h.Total++
+			return errors.Join(err, tx.Bucket([]byte(rows.HeadsBucket.String())).Put(key,
+				rows.Seal(rows.HeadsBucket, key, h.Append(make([]byte, rows.ChecksumSize)))))
+		})
+	})
+	for range 20 {
+		var found *audit.Finding
+		if err := verifyBytes(t, content); !errors.As(err, &found) || found.Ledger != "l0" {
+			t.Fatalf("%v; want a finding in l0", err)
+		}
+	}
 }
 
 // Any row that is changed, with and without its checksum, lost or added is found,

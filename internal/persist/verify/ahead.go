@@ -32,13 +32,10 @@ type decoded struct {
 // packsAhead is how many packs are read before they are needed.
 const packsAhead = 16
 
-// readAhead reads the packs of ledgers, one ledger after the other, and decodes their entries; tail has the log keys
-// of each ledger's rows of the tail. It does so beside the decisions about those before, and with a transaction of its
-// own, because one is not for concurrent use: nobody writes to the file. It stops at the end of the context; wait
-// returns once it has.
-func readAhead(ctx context.Context, db *bolt.DB, ledgers []uint64, tail map[uint64][]uint64) (
-	list <-chan opened, wait func(),
-) {
+// readAhead reads a ledger's packs and decodes their entries; tail has the log keys of its rows of the tail. It does so
+// beside the decisions about those before, and with a transaction of its own, because one is not for concurrent use:
+// nobody writes to the file. It stops at the end of the context; wait returns once it has.
+func readAhead(ctx context.Context, db *bolt.DB, number uint64, tail []uint64) (list <-chan opened, wait func()) {
 	out := make(chan opened, packsAhead)
 	send := func(o opened) error {
 		select {
@@ -51,31 +48,21 @@ func readAhead(ctx context.Context, db *bolt.DB, ledgers []uint64, tail map[uint
 	read := func(tx *bolt.Tx) error {
 		view := rows.View{Tx: tx}
 		var by record.Reader
-		for _, number := range ledgers {
-			err := view.EachPack(number, tail[number], func(p packs.Pack, _ uint64) error {
-				o := opened{Pack: p, entries: make([]decoded, len(p.Raws))}
-				for i, raw := range p.Raws {
-					e := &o.entries[i]
-					e.Entry, e.ofWriter, e.err = by.Entry(raw)
-				}
-				return send(o)
-			})
-			if err == nil {
-				err = send(opened{end: true})
+		return view.EachPack(number, tail, func(p packs.Pack, _ uint64) error {
+			o := opened{Pack: p, entries: make([]decoded, len(p.Raws))}
+			for i, raw := range p.Raws {
+				e := &o.entries[i]
+				e.Entry, e.ofWriter, e.err = by.Entry(raw)
 			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+			return send(o)
+		})
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		defer close(out)
-		if err := rows.Guard(func() error { return db.View(read) }); err != nil {
-			_ = send(opened{end: true, err: err}) // after the context's end nobody receives it
-		}
+		err := rows.Guard(func() error { return db.View(read) })
+		_ = send(opened{end: true, err: err}) // after the context's end nobody receives it
 	}()
 	return out, func() { <-ended }
 }

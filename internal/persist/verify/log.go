@@ -3,6 +3,7 @@
 package verify
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"time"
@@ -23,6 +24,9 @@ type followed struct {
 	ofRequests []rows.Single // of request IDs
 
 	amended []uint64 // positions of entries that amend the ledger
+
+	keys, sum, highest uint64    // of the log keys: their number, sum (modulo 2^64) and the largest
+	taken              time.Time // of the newest record
 }
 
 // survey finds all ledgers, and which rows of the tail each of them has.
@@ -86,15 +90,16 @@ func (v *verifier) eachRow(b rows.Bucket, f func(key, stored []byte) error) erro
 }
 
 // follow goes through a ledger from its genesis to its head.
-func (v *verifier) follow(number uint64) (*followed, error) {
+func (v *worker) follow(number uint64) (*followed, error) {
 	f, err := v.begin(number)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.counted(number); err != nil {
-		return nil, err
-	}
-	for o := range v.ahead {
+	ctx, cancel := context.WithCancel(v.ctx)
+	ahead, wait := readAhead(ctx, v.Tx.DB(), number, v.tail[number])
+	defer wait()
+	defer cancel()
+	for o := range ahead {
 		if o.end {
 			return f, o.err
 		}
@@ -103,22 +108,20 @@ func (v *verifier) follow(number uint64) (*followed, error) {
 				return nil, err
 			}
 		}
+		v.went(len(o.entries))
 	}
 	return nil, v.ctx.Err() // without which there is an end
 }
 
-// counted notes a log key. Keys have no gap, unless several daemons have drawn them.
-func (v *verifier) counted(key uint64) error {
-	v.keys++
-	v.sum += key
-	v.highest = max(v.highest, key)
-	if n := v.Ledgers + v.Entries; n%4096 == 0 || n == v.records {
-		v.Progress(n, v.records)
+// counted notes the log key of a record that was taken at some time. Keys have no gap, unless several daemons have
+// drawn them.
+func (f *followed) counted(key uint64, at time.Time) {
+	f.keys++
+	f.sum += key
+	f.highest = max(f.highest, key)
+	if at.After(f.taken) {
+		f.taken = at
 	}
-	if v.keys%1024 == 0 {
-		return v.ctx.Err()
-	}
-	return nil
 }
 
 // gapless compares the log keys with 1, 2, 3 …. Those of a ledger rise; that no two ledgers have the same one follows
@@ -132,8 +135,7 @@ func (v *verifier) gapless() error {
 }
 
 // begin takes a genesis.
-func (v *verifier) begin(key uint64) (*followed, error) {
-	v.Ledgers++
+func (v *worker) begin(key uint64) (*followed, error) {
 	stored, err := rows.Must(v.View, rows.GenesesBucket, rows.NumberKey(key),
 		func(b []byte) ([]byte, error) { return b, nil })
 	if err != nil {
@@ -150,14 +152,15 @@ func (v *verifier) begin(key uint64) (*followed, error) {
 	if err := v.rights.Created(key, r.Genesis()); err != nil {
 		return nil, err
 	}
-	v.took(r.Genesis().Time)
-	return &followed{Replay: r, number: key, lanes: map[audit.Lane]rows.Lane{}}, nil
+	f := &followed{Replay: r, number: key, lanes: map[audit.Lane]rows.Lane{}}
+	f.counted(key, r.Genesis().Time)
+	v.went(1)
+	return f, nil
 }
 
 // next takes a pack's entry, with what the store keeps of it alone: the links to the
 // entries before, and the index.
-func (v *verifier) next(f *followed, p packs.Pack, i int, stored decoded) error {
-	v.Entries++
+func (v *worker) next(f *followed, p packs.Pack, i int, stored decoded) error {
 	before, key := f.Head(), p.Keys[i]
 	wrong := func(what string, expected, found any) error {
 		return finding(f.Name(), before.Position+1, what, fmt.Sprint(expected), fmt.Sprint(found))
@@ -171,9 +174,6 @@ func (v *verifier) next(f *followed, p packs.Pack, i int, stored decoded) error 
 	}
 	if key <= f.last || key <= f.number {
 		return wrong("log key", fmt.Sprintf("one after %d", max(f.last, f.number)), key)
-	}
-	if err := v.counted(key); err != nil {
-		return err
 	}
 	e, ofWriter := stored.Entry, stored.ofWriter
 	if stored.err != nil {
@@ -191,7 +191,7 @@ func (v *verifier) next(f *followed, p packs.Pack, i int, stored decoded) error 
 	} else if differs {
 		return v.differs(f.Name(), e)
 	}
-	v.took(e.Time)
+	f.counted(key, e.Time)
 	var ln rows.Lane
 	var lane audit.Lane
 	if !e.Writer.Single() {
@@ -225,15 +225,8 @@ func (v *verifier) next(f *followed, p packs.Pack, i int, stored decoded) error 
 	return nil
 }
 
-// took notes when a record was taken.
-func (v *verifier) took(at time.Time) {
-	if at.After(v.Newest) {
-		v.Newest = at
-	}
-}
-
 // differs says how a member's entry differs from what its journal says.
-func (v *verifier) differs(name string, e ledger.Entry) error {
+func (v *worker) differs(name string, e ledger.Entry) error {
 	at := setAt{e.Set.Journal, e.Set.Position}
 	h, err := v.Find(ledger.JournalName(at.journal))
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 // policies reads the access policies that were in force, and where they stand in the log. The ledger
 // that has them is verified with all others.
 func (v *verifier) policies() error {
-	v.specs, v.rights.Spec = map[string]ledger.Spec{}, v.spec
 	number, err := v.Number(ledger.AccessLedger)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil
@@ -36,7 +35,7 @@ func (v *verifier) policies() error {
 }
 
 // spec returns a ledger's spec.
-func (v *verifier) spec(name string) (ledger.Spec, error) {
+func (v *worker) spec(name string) (ledger.Spec, error) {
 	if spec, ok := v.specs[name]; ok {
 		return spec, nil
 	}

@@ -4,9 +4,12 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/audit"
@@ -16,12 +19,10 @@ import (
 )
 
 // rows compares the rows of a ledger that follow from its log.
-func (v *verifier) rows(f *followed) error {
+func (v *worker) rows(f *followed) error {
 	if err := f.End(); err != nil {
 		return err
 	}
-	v.Witnesses += f.Agreed()
-	v.families.Add(f.Replay)
 	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.amendments,
 		v.sequences, v.writers, v.singles} {
 		err := compare(f)
@@ -42,7 +43,7 @@ func (f *followed) wrong(b rows.Bucket, what string, expected, found any) error 
 	return finding(f.Name(), 0, fmt.Sprintf("row of bucket %s: %s", b, what), fmt.Sprint(expected), fmt.Sprint(found))
 }
 
-func (v *verifier) headRow(f *followed) error {
+func (v *worker) headRow(f *followed) error {
 	h, err := v.Head(f.number)
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func (v *verifier) headRow(f *followed) error {
 }
 
 // parts compares mechanisms and totals.
-func (v *verifier) parts(f *followed) error {
+func (v *worker) parts(f *followed) error {
 	h, err := v.Head(f.number)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (v *verifier) parts(f *followed) error {
 	return nil
 }
 
-func (v *verifier) reservations(f *followed) error {
+func (v *worker) reservations(f *followed) error {
 	expected := f.State().Reservations()
 	h, err := v.Head(f.number)
 	if err != nil {
@@ -131,7 +132,7 @@ func (v *verifier) reservations(f *followed) error {
 	return nil
 }
 
-func (v *verifier) amendments(f *followed) error {
+func (v *worker) amendments(f *followed) error {
 	h, err := v.Head(f.number)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (v *verifier) amendments(f *followed) error {
 
 // writers compares the lanes' rows. That of the lane which wrote last is in the
 // head, and its own is one that it had before.
-func (v *verifier) writers(f *followed) error {
+func (v *worker) writers(f *followed) error {
 	bb, err := v.Bucket(rows.WritersBucket)
 	if err != nil {
 		return err
@@ -188,7 +189,9 @@ func (v *verifier) writers(f *followed) error {
 		}
 		delete(f.lanes, lane)
 	}
-	for _, missing := range f.lanes {
+	for _, missing := range slices.SortedFunc(maps.Values(f.lanes), func(a, b rows.Lane) int {
+		return cmp.Compare(a.First, b.First)
+	}) {
 		r, err := log.At(missing.First)
 		if err != nil {
 			return err
@@ -199,7 +202,7 @@ func (v *verifier) writers(f *followed) error {
 }
 
 // singles compares the keys of request IDs.
-func (v *verifier) singles(f *followed) error {
+func (v *worker) singles(f *followed) error {
 	bb, err := v.Bucket(rows.SinglesBucket)
 	if err != nil {
 		return err
@@ -232,7 +235,7 @@ func parseWriter(key []byte) (w ledger.Writer, ok bool) {
 }
 
 // sequences looks for index rows of no lane, or past its end: those before were compared.
-func (v *verifier) sequences(f *followed) error {
+func (v *worker) sequences(f *followed) error {
 	ends := map[uint64]uint64{} // by the position of a lane's first entry
 	for _, l := range f.lanes {
 		ends[l.First] = l.Sequence

@@ -22,7 +22,7 @@ func (a setAt) finding(what, expected string, found any) error {
 }
 
 // sets are what journals say was done in several ledgers. Each member's entry is in its journal's entry, and the other
-// way round. The journals come first.
+// way round. The journals come first, one after the other; then each member's ledger changes its own parts only.
 type sets struct {
 	names    map[string]uint64 // of all ledgers, with their numbers
 	said     map[setAt][]part
@@ -60,9 +60,12 @@ func (s *sets) took(name string, number uint64, e ledger.Entry) (differs bool, e
 			fmt.Sprintf("none, for entry %d of ledger %s",
 				e.Position, name))
 	}
-	i := slices.IndexFunc(said, func(p part) bool { return p.number == number })
+	i := 0
+	for i < len(said) && said[i].number != number { // others' parts may be found meanwhile
+		i++
+	}
 	switch {
-	case i < 0:
+	case i == len(said):
 		return false, at.finding("members", fmt.Sprintf("entries of %d ledgers", len(said)),
 			fmt.Sprintf("entry %d of ledger %s, too", e.Position, name))
 	case said[i].found:
@@ -125,7 +128,7 @@ func (s *sets) end() error {
 		}
 		return least.finding("members", fmt.Sprintf("entries of %d ledgers", len(parts)), found)
 	}
-	for _, a := range s.about {
+	for _, a := range s.about { // in the order of the journals and their entries
 		if a.reserved != s.reserved[a.of] {
 			return a.at.finding("reservation", "the ledgers and the positions of a set's reservation",
 				fmt.Sprintf("others than those of entry %d of %s", a.of.position, a.name))

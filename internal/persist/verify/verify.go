@@ -11,57 +11,30 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/audit"
-	"github.com/dpaccountant/accountant/internal/audit/rights"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/roots"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
-	"github.com/dpaccountant/accountant/internal/record"
 )
-
-// Config says which file to verify. Only Path is required.
-type Config struct {
-	// Path is the file: a backup, or the store of a daemon that has stopped. It is
-	// only read.
-	Path string
-	// LockTimeout is as Config's.
-	LockTimeout time.Duration
-	// Kept are receipts and signed heads whose entries must be in the file.
-	Kept []audit.Witness
-	// Progress, if set, is told now and then how many of all log records were gone
-	// through.
-	Progress func(done, total uint64)
-
-	// AnyRoot accepts a file that may have lost its newest commits: a restore goes on from what is
-	// there.
-	AnyRoot bool
-}
-
-// Result counts what a verification has read.
-type Result struct {
-	Ledgers, Entries uint64
-	Witnesses        int       // kept, compared, and in agreement
-	Newest           time.Time // when the newest record was taken; zero if there is none
-	Keys             []rows.BoundKey
-
-	StoreID  string
-	Final    *rows.Final     // of a final backup, or of a store that was moved away; otherwise nil
-	Contents record.Contents // a digest of all ledgers and entries
-}
 
 // File goes through all of a file: its pages are checked before bbolt relies on them
 // (package pages), every ledger's log is decided again, and every row that follows from
 // the log is compared with what follows. The first thing that is wrong is an
-// *audit.Finding: a page, or else what comes first in the first ledger that has anything.
+// *audit.Finding: a page, or else what comes first in the first ledger that has anything, or else what comes first of
+// what concerns several ledgers. Ledgers are gone through side by side, and it is the same finding whichever ends first.
 //
-// Memory: that of one ledger (package audit), and some bytes of each ledger, and of each member of a set.
+// Memory: that of one ledger for each processor (package audit), and some bytes of each ledger, and of each member of a
+// set.
 func File(ctx context.Context, c Config) (done Result, err error) {
 	if c.LockTimeout == 0 {
 		c.LockTimeout = time.Second
@@ -105,28 +78,6 @@ func File(ctx context.Context, c Config) (done Result, err error) {
 	return done, &audit.Finding{What: "store " + c.Path, Expected: "whole records", Found: err.Error()}
 }
 
-// verifier is one run of File.
-type verifier struct {
-	*rows.View
-	Config
-	Result
-	ctx context.Context
-
-	id       string              // of the store
-	gaps     bool                // the log's keys may have some
-	records  uint64              // of the log, as the heads say
-	geneses  []uint64            // ledgers by number
-	tail     map[uint64][]uint64 // ledger numbers → log keys of their rows of the tail
-	names    map[string]uint64   // ledgers → their numbers
-	ahead    <-chan opened
-	families audit.Families
-	sets     sets
-	rights   rights.History
-	specs    map[string]ledger.Spec // of the ledgers that were followed, and of those above them
-
-	keys, sum, highest uint64 // of the log keys: their number, sum (modulo 2^64) and the largest
-}
-
 func (v *verifier) run() error {
 	id, err := v.CheckFormat()
 	if err != nil {
@@ -151,7 +102,11 @@ func (v *verifier) run() error {
 	if err := v.policies(); err != nil {
 		return err
 	}
-	if err := v.ledgers(v.order()); err != nil {
+	journals, others := v.order()
+	if err := v.ledgers(journals, 1); err != nil { // the members' entries are compared with what all of them say
+		return err
+	}
+	if err := v.ledgers(others, runtime.GOMAXPROCS(0)); err != nil {
 		return err
 	}
 	if err := v.gapless(); err != nil {
@@ -174,40 +129,58 @@ func (v *verifier) run() error {
 	return err
 }
 
-// order returns the numbers of all ledgers: the journals come first, which say what is done in the others.
-func (v *verifier) order() []uint64 {
-	var list []uint64
+// order returns the numbers of the journals, which say what is done in other ledgers, and of those.
+func (v *verifier) order() (journals, others []uint64) {
 	for n := range ledger.Journals {
 		if number := v.names[ledger.JournalName(uint8(n))]; number != 0 {
-			list = append(list, number)
+			journals = append(journals, number)
 		}
 	}
-	first := slices.Clone(list)
 	for _, number := range v.geneses {
-		if !slices.Contains(first, number) {
-			list = append(list, number)
+		if !slices.Contains(journals, number) {
+			others = append(others, number)
 		}
 	}
-	return list
+	return journals, others
 }
 
-// ledgers verifies ledgers, in this order.
-func (v *verifier) ledgers(order []uint64) error {
-	ctx, cancel := context.WithCancel(v.ctx)
-	var wait func()
-	v.ahead, wait = readAhead(ctx, v.Tx.DB(), order, v.tail)
-	defer wait()
-	defer cancel()
-	for _, number := range order {
-		if err := v.ledger(number); err != nil {
-			return err
-		}
+// ledgers verifies ledgers, so many at a time. The error is that of the first one in this order that has any.
+func (v *verifier) ledgers(order []uint64, together int) error {
+	errs := make([]error, len(order))
+	var next, wrong atomic.Int64 // where to go on, and the first ledger that has an error so far
+	wrong.Store(int64(len(order)))
+	var workers sync.WaitGroup
+	for range min(together, len(order)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < wrong.Load(); i = next.Add(1) - 1 {
+				if errs[i] = v.alone(order[i]); errs[i] == nil {
+					continue
+				}
+				for before := wrong.Load(); i < before && !wrong.CompareAndSwap(before, i); before = wrong.Load() {
+				}
+			}
+		})
 	}
-	return nil
+	workers.Wait()
+	if i := wrong.Load(); i < int64(len(order)) {
+		return errs[i]
+	}
+	return v.ctx.Err()
+}
+
+// alone verifies a ledger in a transaction of its own.
+func (v *verifier) alone(number uint64) error {
+	return rows.Guard(func() error {
+		return v.Tx.DB().View(func(tx *bolt.Tx) error {
+			w := &worker{verifier: v, View: &rows.View{Tx: tx}, rights: v.rights, specs: map[string]ledger.Spec{}}
+			w.rights.Spec = w.spec
+			return w.ledger(number)
+		})
+	})
 }
 
 // ledger verifies one ledger.
-func (v *verifier) ledger(number uint64) error {
+func (v *worker) ledger(number uint64) error {
 	f, err := v.follow(number)
 	if err != nil {
 		return err
@@ -228,5 +201,23 @@ func (v *verifier) ledger(number uint64) error {
 			return err
 		}
 	}
-	return v.rows(f)
+	if err := v.rows(f); err != nil {
+		return err
+	}
+	v.add(f)
+	return nil
+}
+
+// add adds what concerns several ledgers, once one was verified.
+func (v *verifier) add(f *followed) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.Ledgers++
+	v.Entries += f.Head().Position
+	v.Witnesses += f.Agreed()
+	v.families.Add(f.Replay)
+	v.keys, v.sum, v.highest = v.keys+f.keys, v.sum+f.sum, max(v.highest, f.highest)
+	if f.taken.After(v.Newest) {
+		v.Newest = f.taken
+	}
 }
