@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
@@ -24,7 +27,30 @@ type Action struct {
 
 // ActionOf says what an entry did: "unknown" if only a newer version knows.
 func ActionOf(e *accountantv1.Entry) Action {
-	r := e.ProtoReflect()
+	a := actionIn(e)
+	if set := e.GetSet(); set.GetMembers() > 1 {
+		others := "another ledger"
+		if n := set.GetMembers() - 1; n > 1 {
+			others = fmt.Sprintf("%d other ledgers", n)
+		}
+		a.together = fmt.Sprintf("with %s, %s:%d, %s", others, set.GetJournal(), set.GetPosition(),
+			Contribution(set.GetContribution()))
+	}
+	return a
+}
+
+// Proposed says what a proposal proposes, as ActionOf says what was done.
+func Proposed(p *accountantv1.Propose) string {
+	if p == nil {
+		return "too long to list; accountctl ledger entries shows it"
+	}
+	return actionIn(p).String()
+}
+
+// actionIn says what the action of an entry or a proposal is: its name, the fields that many actions share, and
+// what else its message says.
+func actionIn(of proto.Message) Action {
+	r := of.ProtoReflect()
 	field := r.WhichOneof(r.Descriptor().Oneofs().ByName("action"))
 	if field == nil {
 		return Action{Name: "unknown"}
@@ -47,47 +73,40 @@ func ActionOf(e *accountantv1.Entry) Action {
 	if m, ok := m.(interface{ GetReason() string }); ok {
 		a.Reason = m.GetReason()
 	}
-	if more := details[a.Name]; more != nil {
-		a.more = more(e)
-	}
-	if set := e.GetSet(); set.GetMembers() > 1 {
-		others := "another ledger"
-		if n := set.GetMembers() - 1; n > 1 {
-			others = fmt.Sprintf("%d other ledgers", n)
-		}
-		a.together = fmt.Sprintf("with %s, %s:%d, %s", others, set.GetJournal(), set.GetPosition(),
-			Contribution(set.GetContribution()))
+	is := m.ProtoReflect().Descriptor()
+	if is.Oneofs().ByName("action") != nil { // it proposes one
+		a.more = actionIn(m).String()
+	} else if more := details[is.Name()]; more != nil {
+		a.more = more(m)
 	}
 	return a
 }
 
-// details say what else there is to say of some kinds of actions.
-var details = map[string]func(*accountantv1.Entry) string{
-	"reserve": func(e *accountantv1.Entry) string {
-		if child := e.GetReserve().GetChild(); child != "" {
-			return "for ledger " + child
+// details say what else there is to say of some messages of actions.
+var details = map[protoreflect.Name]func(proto.Message) string{
+	"Reserve": telling(func(r *accountantv1.Reserve) string {
+		if r.GetChild() != "" {
+			return "for ledger " + r.GetChild()
 		}
-		return fmt.Sprintf("for %v", time.Duration(e.GetReserve().GetLifetimeSeconds())*time.Second)
-	},
-	"propose": func(e *accountantv1.Entry) string { return Proposed(e.GetPropose()) },
-	"withdraw": func(e *accountantv1.Entry) string {
-		return fmt.Sprintf("proposal %d", e.GetWithdraw().GetProposal())
-	},
-	"raise": func(e *accountantv1.Entry) string { return raiseText(e.GetRaise()) },
-	"restored": func(e *accountantv1.Entry) string {
-		if lost := e.GetRestored().GetLost().GetPosition(); lost > 0 {
+		return fmt.Sprintf("for %v", time.Duration(r.GetLifetimeSeconds())*time.Second)
+	}),
+	"Withdraw":     telling(func(w *accountantv1.Withdraw) string { return fmt.Sprintf("proposal %d", w.GetProposal()) }),
+	"Raise":        telling(raiseText),
+	"AmendDataset": telling(amendText),
+	"Restored": telling(func(r *accountantv1.Restored) string {
+		if lost := r.GetLost().GetPosition(); lost > 0 {
 			return fmt.Sprintf("the database lost entries up to %d", lost)
 		}
-		return "from a backup of store " + e.GetRestored().GetFromStoreId()
-	},
-	"acknowledge": func(e *accountantv1.Entry) string { return "the warning " + e.GetAcknowledge().GetWarning() },
-	"observe": func(e *accountantv1.Entry) string {
-		c := e.GetObserve().GetCanaries()
+		return "from a backup of store " + r.GetFromStoreId()
+	}),
+	"Acknowledge": telling(func(a *accountantv1.Acknowledge) string { return "the warning " + a.GetWarning() }),
+	"Observe": telling(func(o *accountantv1.Observe) string {
+		c := o.GetCanaries()
 		return fmt.Sprintf("%d of %d guesses about %d canaries were right", c.GetCorrect(), c.GetGuesses(),
 			c.GetInserted())
-	},
-	"reconcile": func(e *accountantv1.Entry) string {
-		switch r := e.GetReconcile(); {
+	}),
+	"Reconcile": telling(func(r *accountantv1.Reconcile) string {
+		switch {
 		case r.GetAcceptLoss():
 			return "loss accepted"
 		case len(r.GetEvents()) == 0:
@@ -96,35 +115,11 @@ var details = map[string]func(*accountantv1.Entry) string{
 			return "over the budget or the plan"
 		}
 		return ""
-	},
+	}),
 }
 
-// Proposed says what a proposal proposes: its kind, what it is about, and why.
-func Proposed(p *accountantv1.Propose) string {
-	if p == nil {
-		return "too long to list; accountctl ledger entries shows it"
-	}
-	r := p.ProtoReflect()
-	field := r.WhichOneof(r.Descriptor().Oneofs().ByName("action"))
-	if field == nil {
-		return "unknown"
-	}
-	text := string(field.Name())
-	switch {
-	case p.GetRefund() != nil:
-		text += fmt.Sprintf(" of entry %d", p.GetRefund().GetPosition())
-	case p.GetFree() != nil:
-		text += fmt.Sprintf(" reservation %d", p.GetFree().GetReservation())
-	case p.GetRaise() != nil:
-		text += " " + raiseText(p.GetRaise())
-	case p.GetAmendDataset() != nil:
-		text += " " + amendText(p.GetAmendDataset())
-	}
-	m := r.Get(field).Message().Interface()
-	if why, ok := m.(interface{ GetReason() string }); ok && why.GetReason() != "" {
-		text += ": " + why.GetReason()
-	}
-	return text
+func telling[M proto.Message](tell func(M) string) func(proto.Message) string {
+	return func(m proto.Message) string { return tell(m.(M)) }
 }
 
 func raiseText(r *accountantv1.Raise) string {
