@@ -5,10 +5,8 @@
 package guards
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -34,28 +32,30 @@ func Missing(spec *accountantv1.LedgerSpec) bool {
 
 func needs(spec *accountantv1.LedgerSpec) func(*accountantv1.Budget) bool {
 	return func(b *accountantv1.Budget) bool {
-		return spec.GetPolicy() == accountantv1.LedgerSpec_FILTER &&
-			b.GetGuard() == accountantv1.Budget_GUARD_UNSPECIFIED
+		return spec.GetPolicy() == accountantv1.LedgerSpec_FILTER && unguarded(b)
 	}
 }
 
-// Take gives the guards of another specification to the budgets of spec without one, if the budgets are the same
-// otherwise, and reports whether they are.
-func Take(spec, other *accountantv1.LedgerSpec) bool {
-	if len(spec.GetBudgets()) != len(other.GetBudgets()) {
+// Take gives budgets that lack a guard, or an order, those of registered ones, if they are the same otherwise, and
+// reports whether they are.
+func Take(budgets, registered []*accountantv1.Budget) bool {
+	if len(budgets) != len(registered) {
 		return false
 	}
-	taken := proto.CloneOf(spec)
-	for i, b := range taken.GetBudgets() {
-		from := other.GetBudgets()[i]
-		if needs(spec)(b) {
-			b.Guard, b.Order = from.GetGuard(), from.Order
+	taken := make([]*accountantv1.Budget, len(budgets))
+	for i, b := range budgets {
+		b = proto.CloneOf(b)
+		if unguarded(b) {
+			b.Guard, b.Order = registered[i].GetGuard(), registered[i].Order
+		} else if unordered(b) {
+			b.Order = registered[i].Order
 		}
-		if !proto.Equal(b, from) {
+		if !proto.Equal(b, registered[i]) {
 			return false
 		}
+		taken[i] = b
 	}
-	spec.Budgets = taken.GetBudgets()
+	copy(budgets, taken)
 	return true
 }
 
@@ -68,89 +68,115 @@ func Now(l *accountantv1.Ledger) *accountantv1.LedgerSpec {
 	return spec
 }
 
-// An Impossible budget can have no guard. It says which budget that is, and why.
-type Impossible struct {
-	Given string
-	Err   error
-}
-
-func (e *Impossible) Error() string { return fmt.Sprintf("%s: %v", e.Given, e.Err) }
-func (e *Impossible) Unwrap() error { return e.Err }
-
-// Choose gives a guard to each of the ledger's budgets that was given without one. parent is the
-// specification of the ledger's parent, nil if it has none.
-func Choose(spec, parent *accountantv1.LedgerSpec, stop func() bool) ([]Choice, error) {
-	if spec.GetParent() != "" && parent != nil {
-		wire.Inherit(spec, parent)
+// Choose gives a guard to each of the ledger's budgets that was given without one. payer is the specification of the
+// parent or the dataset that the ledger's budget is taken from, nil if there is none.
+func Choose(spec, payer *accountantv1.LedgerSpec, stop func() bool) error {
+	if spec.GetParent() != "" && payer != nil {
+		wire.Inherit(spec, payer)
 	}
-	var chosen []Choice
 	for i, b := range spec.GetBudgets() {
 		if !needs(spec)(b) {
 			continue
 		}
-		given := spelling.Budget(b)
-		budget, err := wire.ToBudget(b)
+		found, err := among(spec, b, stop)
 		if err != nil {
-			return nil, &Impossible{given, err}
+			return of(i, err)
 		}
-		runs, err := runsOf(spec, budget)
+		if payer != nil {
+			if found.Among, err = takenBy(payer, found.Among); err != nil {
+				return err
+			}
+		}
+		best := wire.FromBudget(found.Among[0].Budget)
+		b.Guard = best.GetGuard()
+		if spec.ExpectedRun == nil { // otherwise the order for the run is found when the ledger is made
+			b.Order = best.Order
+		}
+	}
+	return nil
+}
+
+// among finds the guards that a budget of a ledger could have, the best one first.
+func among(spec *accountantv1.LedgerSpec, b *accountantv1.Budget, stop func() bool) (Choice, error) {
+	ch := Choice{Given: spelling.Budget(b)}
+	budget, err := wire.ToBudget(b)
+	if err != nil {
+		return ch, err
+	}
+	if ch.Runs, err = runsOf(spec, budget); err != nil {
+		return ch, err
+	}
+	ch.Among, err = budget.Choices(ch.Runs, num.NewInterrupt(stop))
+	return ch, err
+}
+
+// of says about which budget of a specification an error is.
+func of(i int, err error) error {
+	return wire.Under(fmt.Sprintf("budgets[%d]", i), wire.FromDomain(err))
+}
+
+// Explain says of each budget of a ledger that was given without a guard which one it has in made, the ledger's
+// specification, and how much would fit under that and under each other one.
+func Explain(spec, made *accountantv1.LedgerSpec, stop func() bool) (chosen []Choice, err error) {
+	spec = proto.CloneOf(spec)
+	spec.Adjacency = made.GetAdjacency()
+	for i, b := range spec.GetBudgets() {
+		if !needs(spec)(b) {
+			continue
+		}
+		ch, err := among(spec, b, stop)
 		if err != nil {
 			return nil, err
 		}
-		among, err := budget.Choices(runs, num.NewInterrupt(stop))
-		if err != nil {
-			return nil, &Impossible{given, err}
+		if at := slices.IndexFunc(ch.Among, func(c accountant.Choice) bool {
+			return wire.FromBudget(c.Budget).GetGuard() == made.GetBudgets()[i].GetGuard()
+		}); at > 0 { // the best of those that the payer takes
+			has := ch.Among[at]
+			ch.Among = slices.Insert(slices.Delete(ch.Among, at, at+1), 0, has)
 		}
-		if parent != nil {
-			if among, err = takenBy(parent, among); err != nil {
-				return nil, err
-			}
-		}
-		chosen = append(chosen, Choice{given, runs, among})
-		best := wire.FromBudget(among[0].Budget)
-		b.Guard = best.GetGuard()
-		if spec.ExpectedRun == nil { // otherwise the daemon finds the order for the run
-			b.Order = best.Order
-		}
-		spec.Budgets[i] = b
+		chosen = append(chosen, ch)
 	}
 	return chosen, nil
 }
 
+// MissingOfDataset reports whether the dataset has a budget without a guard, or with the guard rdp and no order.
+func MissingOfDataset(d *accountantv1.DatasetSpec) bool {
+	return slices.ContainsFunc(d.GetBudgets(), func(b *accountantv1.Budget) bool { return unguarded(b) || unordered(b) })
+}
+
+func unguarded(b *accountantv1.Budget) bool {
+	return b.GetGuard() == accountantv1.Budget_GUARD_UNSPECIFIED
+}
+func unordered(b *accountantv1.Budget) bool {
+	return b.GetGuard() == accountantv1.Budget_RDP && b.Order == nil
+}
+
 // ForDataset gives a guard to each of a dataset's budgets that was given without one, as Choose
 // does for a ledger, and an order to each that has the guard rdp and no order.
-func ForDataset(d *accountantv1.DatasetSpec, stop func() bool) ([]Choice, error) {
-	as := func(budgets ...*accountantv1.Budget) *accountantv1.LedgerSpec {
-		return &accountantv1.LedgerSpec{Adjacency: d.GetAdjacency(), Policy: accountantv1.LedgerSpec_FILTER,
-			Budgets: budgets}
-	}
-	var chosen []Choice
-	for _, b := range d.GetBudgets() {
-		ordered := b.GetGuard() != accountantv1.Budget_RDP || b.Order != nil
-		if ordered && b.GetGuard() != accountantv1.Budget_GUARD_UNSPECIFIED {
+func ForDataset(d *accountantv1.DatasetSpec, stop func() bool) error {
+	for at, b := range d.GetBudgets() {
+		if !unguarded(b) && !unordered(b) {
 			continue
 		}
-		given, open := spelling.Budget(b), proto.CloneOf(b)
+		open := proto.CloneOf(b)
 		open.Guard = accountantv1.Budget_GUARD_UNSPECIFIED
-		found, err := Choose(as(open), nil, stop)
+		as := &accountantv1.LedgerSpec{Adjacency: d.GetAdjacency(), Policy: accountantv1.LedgerSpec_FILTER,
+			Budgets: []*accountantv1.Budget{open}}
+		found, err := among(as, open, stop)
 		if err != nil {
-			return nil, err
+			return of(at, err)
 		}
-		ch := found[0]
-		if ch.Given = given; !ordered {
-			ch.Among = slices.DeleteFunc(ch.Among, func(c accountant.Choice) bool {
-				return c.Budget.Guard != accountant.GuardRDP
-			})
+		i := slices.IndexFunc(found.Among, func(c accountant.Choice) bool {
+			return unguarded(b) || c.Budget.Guard == accountant.GuardRDP
+		})
+		if i < 0 {
+			return of(at, wire.Invalid("epsilon", spelling.Exact(b.GetEpsilon()), "a larger one, which can be met at "+
+				"its δ at some order, or no guard"))
 		}
-		if len(ch.Among) == 0 {
-			return nil, &Impossible{given, errors.New("its ε cannot be met at its δ at any order; allowed: " +
-				"a larger one")}
-		}
-		best := wire.FromBudget(ch.Among[0].Budget)
+		best := wire.FromBudget(found.Among[i].Budget)
 		b.Guard, b.Order = best.GetGuard(), best.Order
-		chosen = append(chosen, ch)
 	}
-	return chosen, nil
+	return nil
 }
 
 // takenBy keeps those choices whose whole share the parent can set aside: a parent with the guard
@@ -205,13 +231,20 @@ func runsOf(spec *accountantv1.LedgerSpec, budget accountant.Budget) ([]accounta
 	return budget.UsualRuns(adjacency), nil
 }
 
-// Says is in one line which guard was chosen.
-func (ch Choice) Says() string {
-	what := "a guard"
-	if strings.Contains(ch.Given, "guard=") {
-		what = "an order"
+// Says has a line for each budget that was given without a guard, or an order, about what it has in made.
+func Says(given, made []*accountantv1.Budget) (lines []string) {
+	for i, b := range made {
+		what := "a guard"
+		switch {
+		case i >= len(given) || !unguarded(given[i]) && !unordered(given[i]):
+			continue
+		case !unguarded(given[i]):
+			what = "an order"
+		}
+		lines = append(lines, "the budget "+spelling.Budget(given[i])+" was given without "+what+
+			": it is enforced by "+spelling.Budget(&accountantv1.Budget{Guard: b.GetGuard(), Order: b.Order}))
 	}
-	return "the budget " + ch.Given + " was given without " + what + ": it is enforced by " + Text(ch.Among[0].Budget)
+	return lines
 }
 
 // Text is a budget's guard as --budget takes it.

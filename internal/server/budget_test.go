@@ -158,7 +158,7 @@ func TestBadBudgets(t *testing.T) {
 		{"zero δ", budget(rdp(1, 0)), invalid, []string{"spec.budgets[0].delta: 0", "allowed: a number in (0, 1)"}},
 		{"δ of 1", budget(rdp(1, 1)), invalid, []string{"spec.budgets[0].delta: 1", "allowed: a number in (0, 1)"}},
 		{"no guard for it", budget(&pb.Budget{Mu: number(1), Delta: number(1e-6)}), invalid,
-			[]string{"spec.budgets: ", "delta"}},
+			[]string{"spec.budgets[0].bound: ", "delta"}},
 		{"guard 9", budget(&pb.Budget{Guard: 9, Epsilon: number(1)}), invalid,
 			[]string{"spec.budgets[0].guard: 9", "allowed: BASIC"}},
 		{"another guard's bound", budget(&pb.Budget{Guard: pb.Budget_GDP, Rho: number(1)}), invalid,

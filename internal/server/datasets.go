@@ -16,6 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/subject"
+	"github.com/dpaccountant/accountant/internal/statement"
 	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/pages"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
@@ -23,7 +24,11 @@ import (
 
 // CreateDataset implements the API.
 func (s *service) CreateDataset(ctx context.Context, req *pb.CreateDatasetRequest) (*pb.CreateDatasetResponse, error) {
-	spec, err := wire.ToDataset(req.GetSpec())
+	asked, err := s.guardedDataset(ctx, req.GetSpec())
+	if err != nil {
+		return nil, err
+	}
+	spec, err := wire.ToDataset(asked)
 	if err != nil {
 		return nil, err
 	}
@@ -176,9 +181,11 @@ func (s *service) GetDatasetStatement(ctx context.Context,
 	}
 	sub.Charged, sub.Apart = released, true
 	about := questions.Statement{Notes: notes, Ledgers: len(answer.Ledgers)}
-	statement, err := s.state(ctx, sub, about, req.GetDeltas())
-	answer.Statement = statement
-	return answer, err
+	if answer.Statement, err = s.state(ctx, sub, about, req.GetDeltas()); err != nil {
+		return nil, err
+	}
+	answer.Statement.Markdown = statement.OfDataset(answer)
+	return answer, nil
 }
 
 // released is what was charged to a dataset's ledgers so far, and for those that are lost. The view that it

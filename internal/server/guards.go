@@ -23,24 +23,42 @@ func (s *service) guarded(ctx context.Context, asked *pb.LedgerSpec) (*pb.Ledger
 	}
 	asked = proto.CloneOf(asked)
 	if there, err := s.keeper.Summary(ctx, asked.GetName()); err == nil &&
-		guards.Take(asked, wire.FromSpec(there.Genesis.Spec)) {
+		guards.Take(asked.GetBudgets(), wire.FromSpec(there.Genesis.Spec).GetBudgets()) {
 		return asked, nil
 	}
 	payer, err := s.payer(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
+	return asked, s.choosing(ctx, func(stop func() bool) error { return guards.Choose(asked, payer, stop) })
+}
+
+// guardedDataset gives a guard, and an order, to each budget of a new dataset that was given without one, as guarded
+// does for a ledger.
+func (s *service) guardedDataset(ctx context.Context, asked *pb.DatasetSpec) (*pb.DatasetSpec, error) {
+	if !guards.MissingOfDataset(asked) {
+		return asked, nil
+	}
+	asked = proto.CloneOf(asked)
+	if there, err := s.dataset(ctx, asked.GetId()); err == nil &&
+		guards.Take(asked.GetBudgets(), wire.FromDatasetView(there).GetSpec().GetBudgets()) {
+		return asked, nil
+	}
+	return asked, s.choosing(ctx, func(stop func() bool) error { return guards.ForDataset(asked, stop) })
+}
+
+// choosing has guards chosen when it is the caller's turn.
+func (s *service) choosing(ctx context.Context, choose func(stop func() bool) error) error {
 	if err := s.inTime.Admit(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	_, err = turns.Beside(ctx, s.inTime, turns.NothingYet, func(t *turns.Turn) ([]guards.Choice, error) {
-		return guards.Choose(asked, payer, t.Stop)
+	_, err := turns.Beside(ctx, s.inTime, turns.NothingYet, func(t *turns.Turn) (struct{}, error) {
+		return struct{}{}, choose(t.Stop)
 	})
-	if impossible := (*guards.Impossible)(nil); errors.As(err, &impossible) {
-		return nil, &wire.InvalidError{Field: "spec.budgets", Value: impossible.Error(),
-			Allowed: "a budget that a guard can enforce, such as epsilon 8 at delta 1e-6"}
+	if wrong := (*wire.InvalidError)(nil); errors.As(err, &wrong) {
+		return wire.Under("spec", err)
 	}
-	return asked, err
+	return err
 }
 
 // payer is the specification, with budgets as they are now, of what a new ledger takes its own budget from: its parent,

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
@@ -66,7 +67,44 @@ func TestDaemonChoosesGuards(t *testing.T) {
 	}
 
 	_, err = create("nothing", "", &pb.Budget{Mu: proto.Float64(1), Delta: proto.Float64(1e-6)})
-	wantError(t, err, codes.InvalidArgument, "spec.budgets: ")
+	wantError(t, err, codes.InvalidArgument, "spec.budgets[0].bound: ")
 	_, err = create("orphan", "nowhere", open(1, 1e-6))
 	wantError(t, err, codes.NotFound, "nowhere")
+}
+
+// A dataset's budget gets a guard as a ledger's does, and also an order where only that is missing; whoever repeats a
+// registration without them means the dataset that is there.
+func TestDaemonChoosesGuardsOfDatasets(t *testing.T) {
+	s := withDatasets(t, server.Config{})
+	create := func(id string, b *pb.Budget) (*pb.CreateDatasetResponse, error) {
+		spec := survey(b)
+		spec.Id, spec.Independence = id, "people of this test only"
+		return s.register(spec)
+	}
+	open := func(guard pb.Budget_Guard) *pb.Budget {
+		return &pb.Budget{Epsilon: proto.Float64(8), Delta: proto.Float64(1e-6), Guard: guard}
+	}
+	for id, guard := range map[string]pb.Budget_Guard{"open": 0, "unordered": pb.Budget_RDP} {
+		made, err := create(id, open(guard))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := made.GetDataset().GetSpec().GetBudgets()[0]
+		if b.GetGuard() != pb.Budget_RDP || !(b.GetOrder() > 1) {
+			t.Errorf("%s: %v; want the guard RDP with an order", id, b)
+		}
+		for _, again := range []*pb.Budget{open(0), open(pb.Budget_RDP), b} {
+			if made, err := create(id, again); err != nil || made.GetCreated() {
+				t.Errorf("%s repeated with %v: %v, %v", id, again, made, err)
+			}
+		}
+		other := open(0)
+		other.Epsilon = proto.Float64(7)
+		_, err = create(id, other)
+		wantError(t, err, codes.AlreadyExists, id)
+	}
+	small := open(pb.Budget_RDP)
+	small.Epsilon = proto.Float64(1e-9)
+	_, err := create("small", small)
+	wantError(t, err, codes.InvalidArgument, "spec.budgets[0].epsilon: 1e-09")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/subject"
 	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/statement"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
@@ -34,39 +35,40 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 	if err != nil {
 		return nil, err
 	}
-	statement, err := s.state(ctx, sub, questions.Statement{Notes: notes}, req.GetDeltas())
+	stated, err := s.state(ctx, sub, questions.Statement{Notes: notes}, req.GetDeltas())
 	if err != nil {
 		return nil, err
 	}
-	return &pb.GetStatementResponse{Statement: statement}, nil
+	stated.Markdown = statement.Markdown(stated)
+	return &pb.GetStatementResponse{Statement: stated}, nil
 }
 
 // state completes a statement, which has notes on whose budget it is.
-func (s *service) state(ctx context.Context, sub subject.Subject, statement questions.Statement,
+func (s *service) state(ctx context.Context, sub subject.Subject, stated questions.Statement,
 	deltas []float64) (*pb.Statement, error) {
 	if n := len(sub.Stated.Parts); n > questions.MaxStatementParts {
 		return nil, fmt.Errorf("%w: distinct mechanisms: %d; allowed: at most %d in a statement", ledger.ErrOutOfRange,
 			n, questions.MaxStatementParts)
 	}
-	statement.View, statement.Stated, statement.Version, statement.Time = sub.View, sub.Stated.Parts, s.version,
+	stated.View, stated.Stated, stated.Version, stated.Time = sub.View, sub.Stated.Parts, s.version,
 		time.Now()
-	statement.Access = passage(ctx).Trusted()
+	stated.Access = passage(ctx).Trusted()
 	if sub.Filter() || sub.Apart { // its numbers are of the budgets
-		statement.Stated = sub.Charged.Parts
+		stated.Stated = sub.Charged.Parts
 	}
 	budgets := subject.Budgets(sub.View)
-	statement.Own = questions.OwnDelta(budgets)
+	stated.Own = questions.OwnDelta(budgets)
 	if err := s.inTime.Admit(ctx); err != nil {
 		return nil, err
 	}
 	numbers, err := turns.Beside(ctx, s.inTime, turns.NothingYet, func(t *turns.Turn) (subject.Stated, error) {
-		return sub.State(questions.StatementDeltas(deltas, budgets), statement.Own, t)
+		return sub.State(questions.StatementDeltas(deltas, budgets), stated.Own, t)
 	})
 	if err != nil {
 		return nil, err
 	}
-	statement.Privacy, statement.Advantage = numbers.Privacy, numbers.Advantage
-	statement.Rho, statement.Mu, statement.Stopped = numbers.Rho, numbers.Mu, numbers.Stopped
-	statement.TradeOff, statement.Groups, statement.Observed = numbers.TradeOff, numbers.Groups, numbers.Observed
-	return questions.FromStatement(statement), nil
+	stated.Privacy, stated.Advantage = numbers.Privacy, numbers.Advantage
+	stated.Rho, stated.Mu, stated.Stopped = numbers.Rho, numbers.Mu, numbers.Stopped
+	stated.TradeOff, stated.Groups, stated.Observed = numbers.TradeOff, numbers.Groups, numbers.Observed
+	return questions.FromStatement(stated), nil
 }

@@ -15,7 +15,7 @@ from conftest import BINARY, Daemon
 
 from privacy_accountant import (
     AsyncClient, BudgetExceeded, Client, Conflict, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied,
-    laplace, statement_markdown,
+    laplace,
 )
 from privacy_accountant import proto as pb
 
@@ -74,7 +74,7 @@ def test_adoption(client: Client, own: Client) -> None:
     answer = client.dataset_statement("py-adopted", [1e-6])
     assert answer.statement.guarantee == "filter" and 1.99 < answer.statement.privacy[0].epsilon <= 2
     assert [(x.name, x.share, x.total_count) for x in answer.ledgers] == [(before.spec.name, 0.75, 1)]
-    assert "the law says 2" in statement_markdown(answer.statement)
+    assert "the law says 2" in answer.statement.markdown
 
 
 def test_amend(client: Client, own: Client) -> None:

@@ -122,7 +122,7 @@ def test_a_statement_is_the_commands(client: Client, ledger: str) -> None:
         [_process.find("accountctl"), "statement", ledger, "--server", client.server, "--delta", "1e-5"],
         capture_output=True, check=True, text=True)
     without_time = [line for line in told.stdout.splitlines() if not line.startswith("Made by")]
-    mine = pa.statement_markdown(client.statement(ledger, [1e-5])).splitlines()
+    mine = client.statement(ledger, [1e-5]).markdown.splitlines()
     assert [line for line in mine
             if not line.startswith("Made by")] == without_time and len(without_time) > 20 and len(mine) == len(
                 without_time) + 1
@@ -277,7 +277,7 @@ def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(FileNotFoundError, match=r"accountctl is missing: looked in .*make build"):
-        _process.Process().ask("q", b"", None)
+        _process.Process().ask(pb.Asked(), None)
     monkeypatch.setattr(_process, "BUNDLED", tmp_path)
     (tmp_path / "accountctl").symlink_to(right)
     assert _process.find("accountctl") == str(tmp_path / "accountctl")
@@ -286,7 +286,7 @@ def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     (tmp_path / "accountctl").chmod(0o755)
     old = _process.Process()
     with pytest.raises(RuntimeError, match='unknown command "answer"'):
-        old.ask("q", pb.QueryPrivacyRequest().SerializeToString(), None)
+        old.ask(pb.Asked(method="QueryPrivacy"), None)
     old.end()
 
 

@@ -21,7 +21,7 @@ from conftest import STEP, Daemon, plan
 from privacy_accountant import (
     BudgetExceeded, Client, Closed, Conflict, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied,
     StreamOpen,
-    Unavailable, gaussian, laplace, poisson_sampled, statement_markdown, workload,
+    Unavailable, gaussian, laplace, poisson_sampled, workload,
 )
 from privacy_accountant import proto as pb
 from privacy_accountant.errors import retry_delay
@@ -167,7 +167,7 @@ def test_acknowledge(client: Client, ledger: str) -> None:
     assert not client.query(ledger, delta=1e-6).warnings
     assert [(a.warning, a.reason, a.position) for a in client.get_ledger(ledger).acknowledgements] == [
         ("name-and-shame", "only a test", 2)]
-    assert "only a test" in statement_markdown(client.statement(ledger))
+    assert "only a test" in client.statement(ledger).markdown
     with pytest.raises(InvalidArgument, match="allowed: large-delta"):
         client.acknowledge(ledger, "large_delta", reason="only a test")
     with pytest.raises(FailedPrecondition, match="only a test"):

@@ -1826,8 +1826,10 @@ type Statement struct {
 	// The warnings that were acknowledged for the ledger, in words, with who did it, when
 	// and why. They are not among the warnings.
 	AcknowledgedWarnings []string `protobuf:"bytes,17,rep,name=acknowledged_warnings,json=acknowledgedWarnings,proto3" json:"acknowledged_warnings,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// The statement for people, as Markdown: what accountctl statement prints. Of a dataset it also lists its ledgers.
+	Markdown      string `protobuf:"bytes,18,opt,name=markdown,proto3" json:"markdown,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Statement) Reset() {
@@ -1977,6 +1979,13 @@ func (x *Statement) GetAcknowledgedWarnings() []string {
 		return x.AcknowledgedWarnings
 	}
 	return nil
+}
+
+func (x *Statement) GetMarkdown() string {
+	if x != nil {
+		return x.Markdown
+	}
+	return ""
 }
 
 // StatementSection is a part of a statement in words.
@@ -5350,7 +5359,7 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06deltas\x18\x02 \x03(\x01R\x06deltas\"N\n" +
 	"\x14GetStatementResponse\x126\n" +
-	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\xee\x05\n" +
+	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\x8a\x06\n" +
 	"\tStatement\x12-\n" +
 	"\x06ledger\x18\x01 \x01(\v2\x15.accountant.v1.LedgerR\x06ledger\x12\x1c\n" +
 	"\tguarantee\x18\x02 \x01(\tR\tguarantee\x12=\n" +
@@ -5371,7 +5380,8 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\bsections\x18\x0e \x03(\v2\x1f.accountant.v1.StatementSectionR\bsections\x123\n" +
 	"\x06groups\x18\x0f \x03(\v2\x1b.accountant.v1.GroupPrivacyR\x06groups\x129\n" +
 	"\ttrade_off\x18\x10 \x03(\v2\x1c.accountant.v1.TradeOffPointR\btradeOff\x123\n" +
-	"\x15acknowledged_warnings\x18\x11 \x03(\tR\x14acknowledgedWarningsB\x06\n" +
+	"\x15acknowledged_warnings\x18\x11 \x03(\tR\x14acknowledgedWarnings\x12\x1a\n" +
+	"\bmarkdown\x18\x12 \x01(\tR\bmarkdownB\x06\n" +
 	"\x04_rhoB\x05\n" +
 	"\x03_muB\f\n" +
 	"\n" +

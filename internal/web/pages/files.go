@@ -266,7 +266,7 @@ func (s *site) statementFile(r *http.Request) (file, error) {
 		return file{}, err
 	}
 	return file{name: name, message: answer.GetStatement(),
-		markdown: func() string { return statement.Markdown(answer.GetStatement()) }}, nil
+		markdown: func() string { return answer.GetStatement().GetMarkdown() }}, nil
 }
 
 func (s *site) datasetFile(r *http.Request) (file, error) {
@@ -278,7 +278,7 @@ func (s *site) datasetFile(r *http.Request) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	return file{name: id, message: answer, markdown: func() string { return statement.OfDataset(answer) }}, nil
+	return file{name: id, message: answer, markdown: func() string { return answer.GetStatement().GetMarkdown() }}, nil
 }
 
 func (s *site) budgetFile(r *http.Request) (file, error) {

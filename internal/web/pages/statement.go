@@ -13,7 +13,6 @@ import (
 	"github.com/yuin/goldmark/extension"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/statement"
 )
 
 // statementBody is a statement as it is printed.
@@ -39,7 +38,7 @@ func (s *site) statement(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := printed(statement.Markdown(answer.GetStatement()), "accountctl statement "+name)
+	b, err := printed(answer.GetStatement().GetMarkdown(), "accountctl statement "+name)
 	b.Files = filesOf("name", name, "Markdown", "statement.md", "JSON", "statement.json")
 	b.Usual = !slices.ContainsFunc(answer.GetStatement().GetLedger().GetSpec().GetBudgets(),
 		func(b *pb.Budget) bool { return b.GetDelta() > 0 })
@@ -55,7 +54,7 @@ func (s *site) dataset(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := printed(statement.OfDataset(answer), "accountctl dataset statement "+id)
+	b, err := printed(answer.GetStatement().GetMarkdown(), "accountctl dataset statement "+id)
 	b.Files = filesOf("id", id, "Markdown", "dataset-statement.md", "JSON", "dataset-statement.json")
 	return &page{Title: "Statement of dataset " + id, Section: "overview", Body: b}, err
 }

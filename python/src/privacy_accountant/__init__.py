@@ -37,7 +37,7 @@ The modules, from the bottom up. Each imports only from those above it in this l
     _contact      whether the daemon answers, and what the log says of that
     _rpc          the service's methods on a channel
     _core         the retry rule and the lanes, without input or output
-    _guards       guards for budgets that were given without one
+    _guards       which guards the daemon gave to budgets without one
     _verbs        the API's verbs: arguments in, a request out
     _set_verbs    those about several ledgers at once
     _backup       receives a copy of the store
@@ -73,7 +73,7 @@ from .mechanisms import (
     Event, Mechanism, Workload, approximate_dp, dp_sgd, event, gaussian, gaussian_dp, laplace, mechanism,
     poisson_sampled, pure_dp, randomized_response, workload, zero_concentrated_dp,
 )
-from .offline import calibrate, curve, delta, epsilon, explain, query, statement_markdown
+from .offline import calibrate, curve, delta, epsilon, explain, query
 
 if TYPE_CHECKING:
     from .aio import AsyncClient, AsyncLedgerSet, AsyncRun, AsyncSpend
@@ -92,7 +92,7 @@ __all__ = [
     "Mechanism", "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Refused", "Run", "Shortfall", "Spend",
     "StreamOpen", "TooLarge", "Unavailable", "Workload", "__version__", "approximate_dp", "calibrate", "curve", "delta",
     "dp_sgd", "entries_frame", "epsilon", "event", "explain", "gaussian", "gaussian_dp", "laplace", "mechanism",
-    "poisson_sampled", "pure_dp", "query", "randomized_response", "round_up", "statement_markdown", "to_frame",
+    "poisson_sampled", "pure_dp", "query", "randomized_response", "round_up", "to_frame",
     "workload", "zero_concentrated_dp",
 ]
 

@@ -7,7 +7,6 @@ import atexit
 import os
 import select
 import shutil
-import struct
 import subprocess
 import sys
 import sysconfig
@@ -16,6 +15,8 @@ import threading
 import time
 from pathlib import Path
 from typing import IO
+
+from . import proto as pb
 
 BUNDLED = Path(__file__).parent / "bin"  # where a wheel for a platform has the programs
 
@@ -39,6 +40,16 @@ def find(program: str) -> str:
     return found
 
 
+def _varint(n: int) -> bytes:
+    """A length as protobuf's libraries write it before a message."""
+    out = bytearray()
+    while n >= 0x80:
+        out.append(n & 0x7F | 0x80)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
 class Process:
     """One accountctl of this process. It ends when this process does, however that ends."""
 
@@ -50,26 +61,31 @@ class Process:
             os.register_at_fork(after_in_child=self._forked)
         atexit.register(self.end)
 
-    def ask(self, kind: str, question: bytes, deadline: float | None) -> tuple[int, bytes]:
-        """The answer's status code, 0 if it is one, and its content. deadline: seconds that the answer may take."""
-        head = struct.pack(">Icd", 9 + len(question), kind.encode(), deadline or 0.0)
+    def ask(self, asked: pb.Asked, deadline: float | None) -> pb.Answered:
+        """The answer to a question. deadline: seconds that it may take."""
+        content = asked.SerializeToString(deterministic=True)
         with self._lock:
             child = self._running()
             try:
                 assert child.stdin is not None
-                child.stdin.write(head + question)
+                child.stdin.write(_varint(len(content)) + content)
                 child.stdin.flush()
                 # It stops by itself. What does not hear of its deadline is ended.
                 until = None if deadline is None else time.monotonic() + deadline + 5.0
-                (n,) = struct.unpack(">I", self._read(child, 4, until))
-                answer = self._read(child, n, until)
+                n = shift = 0
+                while True:
+                    (byte,) = self._read(child, 1, until)
+                    n |= (byte & 0x7F) << shift
+                    shift += 7
+                    if byte < 0x80:
+                        break
+                return pb.Answered.FromString(self._read(child, n, until))
             except BaseException as e:  # also KeyboardInterrupt: its answer must not be taken for the next question's
                 said = self._end()
                 if isinstance(e, (OSError, EOFError)) and not isinstance(e, TimeoutError):
                     program = find("accountctl")
                     raise RuntimeError(f"{program} ended while it was asked: {said or 'it said nothing'}") from e
                 raise
-        return answer[0], answer[1:]
 
     def end(self) -> None:
         """Ends the child; the next question starts another one."""

@@ -28,7 +28,7 @@ from ._set_verbs import Ledgers
 from ._settings import Settings
 from .answers import Calibration, Curve
 from .client import Client
-from .errors import AccountantError, Failure, Unavailable, failure_of
+from .errors import Failure, Unavailable, failure_of
 from .run import Run, RunOptions
 from .spend import Spend, SpendOptions
 
@@ -179,18 +179,7 @@ class AsyncClient:
         propose: bool = False, deadline: float | None = None, **spec: Unpack[DatasetOptions],
     ) -> pb.CreateDatasetResponse:
         plan = verbs.create_dataset(dataset, adjacency, independent_of_outputs, reason, propose, spec)
-        asked = plan.request.spec
-        if guards.missing_of_dataset(asked):
-            await asyncio.to_thread(guards.give_dataset, asked, await self._dataset_spec(dataset, deadline))
-        return await self._carry_out(plan, deadline)
-
-    async def _dataset_spec(self, dataset: str, deadline: float | None) -> pb.DatasetSpec | None:
-        try:
-            return (await self.get_dataset(dataset, deadline=deadline)).spec
-        except AccountantError as e:
-            if guards.unregistered(e):
-                return None
-            raise
+        return await self._carry_out(guards.told_of_dataset(plan), deadline)
 
     async def get_dataset(self, dataset: str, *, deadline: float | None = None) -> pb.Dataset:
         return await self._carry_out(verbs.get_dataset(dataset), deadline)

@@ -22,7 +22,7 @@ from ._questions import Subject, Target, stated
 from ._settings import Settings
 from ._stream import Stream
 from .answers import Calibration, Curve
-from .errors import AccountantError, Failure, failure_of
+from .errors import Failure, failure_of
 from .run import Run, RunOptions
 from .sets import LedgerSet
 from .spend import Spend, SpendOptions
@@ -165,7 +165,7 @@ class Client(Caller):
 
     def statement(self, ledger: str, deltas: Iterable[float] = (), *, deadline: float | None = None) -> pb.Statement:
         """What a model card needs to say of a ledger's privacy: ε at each of deltas, or at the daemon's own.
-        privacy_accountant.statement_markdown writes it out."""
+        Its `markdown` is for people, for example in a model card."""
         return self._carry_out(verbs.statement(ledger, deltas), deadline)
 
     # Datasets
@@ -191,19 +191,7 @@ class Client(Caller):
         nothing from its budget until another officer approves it (approve(answer.dataset.name, answer.proposal)).
         """
         plan = verbs.create_dataset(dataset, adjacency, independent_of_outputs, reason, propose, spec)
-        asked = plan.request.spec
-        if guards.missing_of_dataset(asked):
-            guards.give_dataset(asked, self._dataset_spec(dataset, deadline))
-        return self._carry_out(plan, deadline)
-
-    def _dataset_spec(self, dataset: str, deadline: float | None) -> pb.DatasetSpec | None:
-        """What a dataset was registered with; None if it is not."""
-        try:
-            return self.get_dataset(dataset, deadline=deadline).spec
-        except AccountantError as e:
-            if guards.unregistered(e):
-                return None
-            raise
+        return self._carry_out(guards.told_of_dataset(plan), deadline)
 
     def get_dataset(self, dataset: str, *, deadline: float | None = None) -> pb.Dataset:
         """A dataset's committed state: its versions, and what is spent, held and left of its budgets."""
@@ -228,7 +216,7 @@ class Client(Caller):
     def dataset_statement(self, dataset: str, deltas: Iterable[float] = (), *,
                           deadline: float | None = None) -> pb.GetDatasetStatementResponse:
         """What holds for all that was, and will be, released from all ledgers of a dataset together, and what each
-        of them takes. privacy_accountant.statement_markdown writes the answer's `statement` out."""
+        of them takes; `statement.markdown` of the answer is for people."""
         return self._carry_out(verbs.dataset_statement(dataset, deltas), deadline)
 
     # Writes

@@ -66,7 +66,7 @@ def query(
     """ε at delta, or δ at epsilon, with every analysis's bound, a lower bound where one is proven, and warnings."""
     request = questions.query(_workload(what, adjacency), delta, epsilon, max_gap)
     answer = pb.QueryPrivacyResponse()
-    answer.ParseFromString(_ask("q", request, deadline))
+    answer.ParseFromString(_ask("QueryPrivacy", request, deadline))
     return answer
 
 
@@ -77,7 +77,7 @@ def curve(
     """δ at many ε, and the trade-off of a test. fields: epsilons, or epsilon_min, epsilon_max and points; alphas;
     max_gap."""
     request = questions.curve(_workload(what, adjacency), fields)
-    return Curve.of(pb.QueryPrivacyCurveResponse.FromString(_ask("c", request, deadline)))
+    return Curve.of(pb.QueryPrivacyCurveResponse.FromString(_ask("QueryPrivacyCurve", request, deadline)))
 
 
 def calibrate(
@@ -93,7 +93,7 @@ def calibrate(
     """
     stays = fixed if isinstance(fixed, pb.Workload) else workload(fixed or (), adjacency=adjacency)
     request = questions.calibrate(solve, event, target, "", stays, None)
-    return Calibration.of(pb.CalibrateResponse.FromString(_ask("s", request, deadline)))
+    return Calibration.of(pb.CalibrateResponse.FromString(_ask("Calibrate", request, deadline)))
 
 
 def explain(
@@ -104,21 +104,7 @@ def explain(
     """What each analysis and each classical theorem says, how loose it is, what it assumes, and its source:
     the JSON of `accountctl compute --explain`."""
     request = questions.query(_workload(what, adjacency), delta, epsilon, None)
-    return json.loads(_ask("e", request, deadline))  # type: ignore[no-any-return]
-
-
-def statement_markdown(statement: pb.Statement) -> str:
-    """A ledger's statement, as Client.statement returns it, for a model card: the Markdown of `accountctl
-    statement`."""
-    return _ask("t", statement, None).decode()
-
-
-def choose_dataset_guards(spec: pb.DatasetSpec) -> pb.DatasetSpec:
-    """A dataset's specification, in which each budget without a guard has got one, and each with the guard rdp an
-    order, as from `accountctl dataset create`."""
-    out = pb.DatasetSpec()
-    out.ParseFromString(_ask("d", spec, None))
-    return out
+    return json.loads(_ask("Explain", request, deadline))  # type: ignore[no-any-return]
 
 
 def _workload(what: Events | pb.Workload, adjacency: str | int) -> pb.Workload:
@@ -129,26 +115,25 @@ def _workload(what: Events | pb.Workload, adjacency: str | int) -> pb.Workload:
     return what if isinstance(what, pb.Workload) else workload(what, adjacency=adjacency)
 
 
-def _ask(kind: str, request: Any, deadline: float | None) -> bytes:
+def _ask(method: str, request: Any, deadline: float | None) -> bytes:
     question = request.SerializeToString(deterministic=True)
     if deadline is None:
-        return _kept(kind, question)
+        return _kept(method, question)
     deadline = positive("deadline", deadline, DEADLINE)
-    return _answer(kind, question, deadline)  # not kept: with more time it may be tighter
+    return _answer(method, question, deadline)  # not kept: with more time it may be tighter
 
 
 @functools.lru_cache(maxsize=1024)
-def _kept(kind: str, question: bytes) -> bytes:
-    return _answer(kind, question, None)
+def _kept(method: str, question: bytes) -> bytes:
+    return _answer(method, question, None)
 
 
-def _answer(kind: str, question: bytes, deadline: float | None) -> bytes:
-    code, content = _process.ask(kind, question, deadline)
-    if code == 0:
-        return content
-    message = content.decode()
-    if code == _DEADLINE_EXCEEDED:
-        raise TimeoutError(message)
+def _answer(method: str, question: bytes, deadline: float | None) -> bytes:
+    answered = _process.ask(pb.Asked(method=method, request=question, seconds=deadline or 0.0), deadline)
+    if answered.code == 0:
+        return answered.response
+    if answered.code == _DEADLINE_EXCEEDED:
+        raise TimeoutError(answered.error)
     from .errors import Failure, code_of  # which need gRPC, and so are not loaded before
 
-    raise Failure(code_of(code), message).error("question", "")
+    raise Failure(code_of(answered.code), answered.error).error("question", "")

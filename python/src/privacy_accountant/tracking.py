@@ -20,7 +20,6 @@ from . import _verbs as verbs
 from . import proto as pb
 from ._contact import log
 from ._real import positive
-from .offline import statement_markdown
 from .run import LEAVE_PATIENCE, Run
 
 __all__ = ["Autolog", "MLflow", "Tracker", "WandB"]
@@ -128,7 +127,7 @@ class Autolog:
             self._run.flush(deadline=self._patience)
         self._tell()
         statement = self._run._client._carry_out(verbs.statement(self._ledger, ()), self._patience)
-        text = statement_markdown(statement)
+        text = statement.markdown
         for tracker in self._trackers:
             self._try(tracker.statement, text, statement.summary)
 

@@ -3,30 +3,30 @@
 package costs
 
 import (
+	"bufio"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
-	"github.com/dpaccountant/accountant/internal/guards"
-	"github.com/dpaccountant/accountant/internal/statement"
-	"github.com/dpaccountant/accountant/internal/theorem"
-	"github.com/dpaccountant/accountant/internal/wire/questions"
+	"github.com/dpaccountant/accountant/internal/offline"
 )
 
-// longestQuestion bounds a question's frame, in bytes; the largest workload takes less.
+// longestQuestion bounds a question, in bytes; the largest workload takes less.
 const longestQuestion = 64 << 20
 
 func answer(p *cli.Program) *cobra.Command {
@@ -37,16 +37,12 @@ func answer(p *cli.Program) *cobra.Command {
 until the input ends. No daemon is asked. A program that has many questions, such
 as the Python package, keeps one such process and saves its start.
 
-A question is the number of bytes that follow (4 bytes, the most significant
-first); one letter: q for QueryPrivacyRequest, c for QueryPrivacyCurveRequest,
-s for CalibrateRequest, e for QueryPrivacyRequest explained, t for a Statement that
-is to be written out, d for a DatasetSpec whose budgets are to be given guards; the
-seconds that the answer may take (8 bytes, a double, the most significant first; 0: no
-bound); and the message of the API in its binary form.
-
-An answer is the number of bytes that follow; one byte, 0 or the number of a gRPC
-status code; and the message of the API, or for e the JSON of compute --explain,
-for t the Markdown of the command statement, for d the DatasetSpec with its guards, or after a status code the text of the error. When the input ends, so does the question that is being answered.`,
+A question is the message Asked of the API (proto/accountant/v1/answer.proto): the
+name of a method, its request, and how long the answer may take. The methods are
+` + strings.Join(slices.Sorted(maps.Keys(methods)), ", ") + `. An answer is the
+message Answered. Before each message stands its length as a varint, as protobuf's
+libraries write messages one after the other. When the input ends, so does the
+question that is being answered.`,
 		Example: "  accountctl answer < questions > answers",
 		Args:    cli.Arguments(),
 		RunE:    func(c *cobra.Command, _ []string) error { return answerAll(c.Context(), p.In, p.Out) },
@@ -63,14 +59,14 @@ type flusher interface {
 func answerAll(ctx context.Context, in io.Reader, out flusher) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	questions, ended := make(chan []byte), error(nil)
+	questions, ended := make(chan *accountantv1.Asked), error(nil)
 	go func() {
 		defer close(questions)
 		defer cancel()
+		from := bufio.NewReader(in)
 		for {
-			question, err := readFrame(in)
-			if err != nil {
-				ended = err
+			question := &accountantv1.Asked{}
+			if ended = (protodelim.UnmarshalOptions{MaxSize: longestQuestion}).UnmarshalFrom(from, question); ended != nil {
 				return
 			}
 			select {
@@ -81,12 +77,11 @@ func answerAll(ctx context.Context, in io.Reader, out flusher) error {
 		}
 	}()
 	for question := range questions {
-		code, text := answerOne(ctx, question)
+		answered := answerOne(ctx, question)
 		if ctx.Err() != nil {
 			continue // nobody waits for it any more
 		}
-		head := binary.BigEndian.AppendUint32(nil, uint32(1+len(text)))
-		if _, err := out.Write(append(append(head, byte(code)), text...)); err != nil {
+		if _, err := protodelim.MarshalTo(out, answered); err != nil {
 			return err
 		}
 		if err := out.Flush(); err != nil {
@@ -96,133 +91,77 @@ func answerAll(ctx context.Context, in io.Reader, out flusher) error {
 	if errors.Is(ended, io.EOF) {
 		return nil
 	}
-	return ended
+	return cli.Wrong(fmt.Sprintf("a question that cannot be read: %v; allowed: messages of at most %d bytes; see "+
+		"accountctl answer --help", ended, longestQuestion))
 }
 
-// readFrame returns what follows the next length, or io.EOF where the input ends before one.
-func readFrame(in io.Reader) ([]byte, error) {
-	var head [4]byte
-	if _, err := io.ReadFull(in, head[:]); err != nil {
-		return nil, err
+// answerOne answers a question, or says why not.
+func answerOne(ctx context.Context, question *accountantv1.Asked) *accountantv1.Answered {
+	method := methods[question.GetMethod()]
+	if method == nil {
+		return &accountantv1.Answered{Code: uint32(codes.InvalidArgument), Error: fmt.Sprintf("method: %q; allowed: %s",
+			question.GetMethod(), strings.Join(slices.Sorted(maps.Keys(methods)), ", "))}
 	}
-	n := binary.BigEndian.Uint32(head[:])
-	if n > longestQuestion {
-		return nil, cli.Wrong(fmt.Sprintf("a question of %d bytes; allowed: at most %d; see accountctl answer --help",
-			n, longestQuestion))
-	}
-	frame := make([]byte, n)
-	_, err := io.ReadFull(in, frame)
-	return frame, err
-}
-
-// answerOne returns what goes into an answer's frame.
-func answerOne(ctx context.Context, question []byte) (codes.Code, []byte) {
-	const head = 9 // the letter and the seconds
-	if len(question) < head {
-		return codes.InvalidArgument, []byte(fmt.Sprintf(
-			"a question of %d bytes; allowed: at least %d; see accountctl answer --help", len(question), head))
-	}
-	if seconds := math.Float64frombits(binary.BigEndian.Uint64(question[1:])); seconds > 0 && seconds < math.MaxInt32 {
+	if seconds := question.GetSeconds(); seconds > 0 && seconds < math.MaxInt32 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 		defer cancel()
 	}
-	answer, err := answerKind(question[0], question[head:], func() bool { return ctx.Err() != nil })
+	answer, err := method(question.GetRequest(), func() bool { return ctx.Err() != nil })
+	code := codes.InvalidArgument
 	switch {
 	case err == nil:
-		return codes.OK, answer
+		return &accountantv1.Answered{Response: answer}
 	case errors.Is(err, accountant.ErrStopped):
-		return codes.DeadlineExceeded, []byte("the answer takes longer than it was given; ask with a longer deadline")
+		code = codes.DeadlineExceeded
+		err = errors.New("the answer takes longer than it was given; ask with a longer deadline")
 	case cli.ExitStatus(err) == cli.ExitFailed:
-		return codes.Internal, []byte(err.Error())
+		code = codes.Internal
 	}
-	return codes.InvalidArgument, []byte(err.Error())
+	return &accountantv1.Answered{Code: uint32(code), Error: err.Error()}
 }
 
-// answerKind answers a question of one kind, as the daemon and the other commands do.
-func answerKind(kind byte, content []byte, stop func() bool) ([]byte, error) {
-	switch kind {
-	case 'q', 'e':
-		r := &accountantv1.QueryPrivacyRequest{}
-		if err := read(content, r, r.GetLedger); err != nil {
-			return nil, err
-		}
-		q, err := questions.ToQuestion(r)
+// methods answer requests in their binary form, as the daemon and the other commands do.
+var methods = map[string]func(request []byte, stop func() bool) ([]byte, error){
+	"QueryPrivacy": method(func(r *accountantv1.QueryPrivacyRequest, stop func() bool) ([]byte, error) {
+		return marshal(offline.Privacy(r, accountant.Ask, stop))
+	}),
+	"QueryPrivacyCurve": method(func(r *accountantv1.QueryPrivacyCurveRequest, stop func() bool) ([]byte, error) {
+		return marshal(offline.Curve(r, stop))
+	}),
+	"Calibrate": method(func(r *accountantv1.CalibrateRequest, stop func() bool) ([]byte, error) {
+		return marshal(offline.Calibrate(r, stop))
+	}),
+	"Explain": method(func(r *accountantv1.QueryPrivacyRequest, stop func() bool) ([]byte, error) {
+		e, err := explain(r, stop)
 		if err != nil {
 			return nil, err
 		}
-		q.Question.Stop = stop
-		if kind == 'e' {
-			answer, bounds, err := theorem.Compare(q.Workload, q.Question)
-			if err != nil {
-				return nil, err
-			}
-			warnings := questions.Warnings([]float64{answer.Delta},
-				workloads.Mechanisms(r.GetWorkload().GetEvents()), nil)
-			return json.Marshal(explanation{q.Question, answer, bounds, warnings, q.Workload.Assumptions()}.object())
-		}
-		answer, err := accountant.Ask(q.Workload, q.Question)
-		if err != nil {
-			return nil, err
-		}
-		return proto.Marshal(questions.FromAnswer(q.Question, answer, questions.Standing{Mechanisms: q.Workload}))
-	case 'c':
-		r := &accountantv1.QueryPrivacyCurveRequest{}
-		if err := read(content, r, r.GetLedger); err != nil {
-			return nil, err
-		}
-		q, err := questions.ToCurveQuestion(r)
-		if err != nil {
-			return nil, err
-		}
-		q.Question.Stop = stop
-		curve, err := accountant.AskCurve(q.Workload, q.Question)
-		if err != nil {
-			return nil, err
-		}
-		return proto.Marshal(questions.FromCurve(curve, questions.Standing{Mechanisms: q.Workload}))
-	case 's':
-		r := &accountantv1.CalibrateRequest{}
-		if err := read(content, r, r.GetLedger); err != nil {
-			return nil, err
-		}
-		q, err := questions.ToCalibration(r)
-		if err != nil {
-			return nil, err
-		}
-		q.Calibration.Stop = stop
-		found, err := accountant.Calibrate(q.Calibration)
-		if err != nil {
-			return nil, err
-		}
-		return proto.Marshal(questions.FromCalibrated(q.Calibration, found, questions.Standing{}))
-	case 't':
-		s := &accountantv1.Statement{}
-		if err := read(content, s, func() string { return "" }); err != nil {
-			return nil, err
-		}
-		return []byte(statement.Markdown(s)), nil
-	case 'd':
-		d := &accountantv1.DatasetSpec{}
-		if err := read(content, d, func() string { return "" }); err != nil {
-			return nil, err
-		}
-		if _, err := guards.ForDataset(d, stop); err != nil {
-			return nil, err
-		}
-		return proto.Marshal(d)
-	}
-	return nil, cli.Wrong(fmt.Sprintf("a question of the kind %q; allowed: q, c, s, e, t or d; see accountctl "+
-		"answer --help", kind))
+		return json.Marshal(e.object())
+	}),
 }
 
-// read reads a request, which must not be about a ledger: a daemon keeps those.
-func read(content []byte, r proto.Message, ledger func() string) error {
-	if err := proto.Unmarshal(content, r); err != nil {
-		return cli.Wrong("the question is not a message of the API: " + err.Error())
+// method reads a request, which must not be about a ledger: a daemon keeps those.
+func method[Q any, M interface {
+	*Q
+	proto.Message
+	GetLedger() string
+}](answer func(M, func() bool) ([]byte, error)) func([]byte, func() bool) ([]byte, error) {
+	return func(request []byte, stop func() bool) ([]byte, error) {
+		r := M(new(Q))
+		if err := proto.Unmarshal(request, r); err != nil {
+			return nil, cli.Wrong("request: no message of the API: " + err.Error())
+		}
+		if name := r.GetLedger(); name != "" {
+			return nil, cli.Wrong(fmt.Sprintf("ledger: %q; allowed: a workload, since no daemon is asked", name))
+		}
+		return answer(r, stop)
 	}
-	if name := ledger(); name != "" {
-		return cli.Wrong(fmt.Sprintf("ledger: %q; allowed: a workload, since no daemon is asked", name))
+}
+
+func marshal[A proto.Message](answer A, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return proto.Marshal(answer)
 }

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"io"
 	"math"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
 
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -36,26 +36,22 @@ const (
 	wrong = `{"adjacency": "REPLACE_ONE", "events": [{"mechanism": {"pureDp": {"epsilon": -1}}, "count": 3}]}`
 )
 
-func question(t *testing.T, kind byte, seconds float64, m proto.Message) []byte {
+func question(t *testing.T, method string, seconds float64, m proto.Message) []byte {
 	t.Helper()
 	content, err := proto.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	frame := binary.BigEndian.AppendUint32(nil, uint32(1+8+len(content)))
-	frame = binary.BigEndian.AppendUint64(append(frame, kind), math.Float64bits(seconds))
-	return append(frame, content...)
+	return framed(t, &accountantv1.Asked{Method: method, Request: content, Seconds: seconds})
 }
 
-// conversation answers all questions and returns the answers.
-func conversation(t *testing.T, questions []byte) (answers []string, err error) {
+func framed(t *testing.T, asked *accountantv1.Asked) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	err = answerAll(t.Context(), bytes.NewReader(questions), bufio.NewWriter(&out))
-	for out.Len() > 0 {
-		answers = append(answers, string(out.Next(int(binary.BigEndian.Uint32(out.Next(4))))))
+	if _, err := protodelim.MarshalTo(&out, asked); err != nil {
+		t.Fatal(err)
 	}
-	return answers, err
+	return out.Bytes()
 }
 
 func query(w *accountantv1.Workload, delta float64) *accountantv1.QueryPrivacyRequest {
@@ -104,11 +100,11 @@ func TestAnswers(t *testing.T) {
 		code     codes.Code
 		check    func(text string) bool
 	}{
-		{question(t, 'q', 0, query(exact, 1e-300)), codes.OK, func(s string) bool {
+		{question(t, "QueryPrivacy", 0, query(exact, 1e-300)), codes.OK, func(s string) bool {
 			a := &accountantv1.QueryPrivacyResponse{}
 			return proto.Unmarshal([]byte(s), a) == nil && math.Abs(a.GetEpsilon()-0.75) < 1e-9
 		}},
-		{question(t, 'e', 60, query(exact, 1e-300)), codes.OK, func(s string) bool {
+		{question(t, "Explain", 60, query(exact, 1e-300)), codes.OK, func(s string) bool {
 			var a struct {
 				Epsilon float64
 				Bounds  []struct{ Analysis, Says, Source string }
@@ -116,33 +112,29 @@ func TestAnswers(t *testing.T) {
 			return json.Unmarshal([]byte(s), &a) == nil && math.Abs(a.Epsilon-0.75) < 1e-9 && len(a.Bounds) > 5 &&
 				a.Bounds[0].Source != ""
 		}},
-		{question(t, 'c', 0, curve), codes.OK, func(s string) bool {
+		{question(t, "QueryPrivacyCurve", 0, curve), codes.OK, func(s string) bool {
 			a := &accountantv1.QueryPrivacyCurveResponse{}
 			// At ε = 0, δ is the total variation distance, which is at most 1 − e^(−0.75)… and 0 at ε = 0.75.
 			return proto.Unmarshal([]byte(s), a) == nil && len(a.Points) == 2 && a.Points[0].Delta > 0.1 &&
 				a.Points[1].Delta < 1e-9
 		}},
-		{question(t, 's', 0, calibrated), codes.OK, func(s string) bool {
+		{question(t, "Calibrate", 0, calibrated), codes.OK, func(s string) bool {
 			a := &accountantv1.CalibrateResponse{}
 			return proto.Unmarshal([]byte(s), a) == nil && a.GetValue() >= 8 && a.GetField() == "count" // 8 × 0.25 = 2
 		}},
-		{question(t, 't', 0, &accountantv1.Statement{Ledger: &accountantv1.Ledger{Name: "team/mnist"}}),
-			codes.OK, func(s string) bool {
-				return strings.HasPrefix(s, "# Privacy statement: team/mnist\n")
-			}},
-		{question(t, 'q', 0, query(workload(t, wrong), 1e-5)), codes.InvalidArgument,
+		{question(t, "QueryPrivacy", 0, query(workload(t, wrong), 1e-5)), codes.InvalidArgument,
 			func(s string) bool { return strings.Contains(s, "epsilon: -1") }},
-		{question(t, 'q', 0, query(exact, 2)), codes.InvalidArgument,
+		{question(t, "QueryPrivacy", 0, query(exact, 2)), codes.InvalidArgument,
 			func(s string) bool { return strings.Contains(s, "delta: 2") }},
-		{question(t, 'q', 0, onLedger), codes.InvalidArgument,
+		{question(t, "QueryPrivacy", 0, onLedger), codes.InvalidArgument,
 			func(s string) bool { return strings.Contains(s, "team/mnist") }},
-		{question(t, 'x', 0, query(exact, 1e-5)), codes.InvalidArgument,
-			func(s string) bool { return strings.Contains(s, `'x'`) }},
-		{[]byte{0, 0, 0, 1, 'q'}, codes.InvalidArgument,
-			func(s string) bool { return strings.Contains(s, "at least 9") }},
-		{append([]byte{0, 0, 0, 12, 'q'}, make([]byte, 11)...), codes.InvalidArgument,
-			func(s string) bool { return strings.Contains(s, "not a message") }},
-		{question(t, 'q', 1e-9, query(workload(t, dpsgd), 1e-5)), codes.OK,
+		{question(t, "Ask", 0, query(exact, 1e-5)), codes.InvalidArgument,
+			func(s string) bool {
+				return strings.Contains(s, `method: "Ask"; allowed: Calibrate, Explain, QueryPrivacy, QueryPrivacyCurve`)
+			}},
+		{framed(t, &accountantv1.Asked{Method: "QueryPrivacy", Request: []byte{0, 0}}), codes.InvalidArgument,
+			func(s string) bool { return strings.Contains(s, "no message of the API") }},
+		{question(t, "QueryPrivacy", 1e-9, query(workload(t, dpsgd), 1e-5)), codes.OK,
 			func(s string) bool { return strings.Contains(s, "there was no time left") }},
 	}
 	var all []byte
@@ -154,23 +146,27 @@ func TestAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range cases {
-		text := string(out.Next(int(binary.BigEndian.Uint32(out.Next(4)))))
-		if codes.Code(text[0]) != c.code || !c.check(text[1:]) {
-			t.Errorf("answer %d: %v %.300q; want %v", i, codes.Code(text[0]), text[1:], c.code)
+		answered := &accountantv1.Answered{}
+		if err := protodelim.UnmarshalFrom(&out.Buffer, answered); err != nil {
+			t.Fatal(err)
+		}
+		text := string(answered.Response) + answered.Error
+		if codes.Code(answered.Code) != c.code || !c.check(text) {
+			t.Errorf("answer %d: %v %.300q; want %v", i, codes.Code(answered.Code), text, c.code)
 		}
 	}
 }
 
 func TestAnswersEnd(t *testing.T) {
-	if answers, err := conversation(t, nil); len(answers) > 0 || err != nil {
-		t.Errorf("no questions: %q, %v", answers, err)
-	}
-	if _, err := conversation(t, []byte{0, 0}); err == nil {
-		t.Error("half a length: no error")
-	}
-	if _, err := conversation(t, []byte{255, 255, 255, 255}); err == nil ||
-		!strings.Contains(err.Error(), "4294967295 bytes") {
-		t.Errorf("a long question: %v", err)
+	for _, c := range []struct{ input, want string }{
+		{"", ""}, {"\xff", "unexpected EOF"}, {"\x05abc", "unexpected EOF"}, {"\xff\xff\xff\xff\x0f", "at most 67108864 bytes"},
+		{"\x02\x00\x00", "cannot be read"},
+	} {
+		var out bytes.Buffer
+		err := answerAll(t.Context(), strings.NewReader(c.input), bufio.NewWriter(&out))
+		if out.Len() > 0 || (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %q, %v; want %q", c.input, out.String(), err, c.want)
+		}
 	}
 }
 
@@ -189,7 +185,7 @@ func TestTheEndOfTheInputEndsAQuestion(t *testing.T) {
 	hard := query(workload(t, `{"adjacency": "REPLACE_ONE", "events": [`+strings.Join(parts, ",")+`]}`), 1e-9)
 	gap := 1e-9
 	hard.MaxGap = &gap
-	if _, err := asker.Write(question(t, 'q', 0, hard)); err != nil {
+	if _, err := asker.Write(question(t, "QueryPrivacy", 0, hard)); err != nil {
 		t.Fatal(err)
 	}
 	if err := asker.Close(); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/offline"
 	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
@@ -152,20 +152,12 @@ func calibrated(p *cli.Program, c *cobra.Command, w *workloads.Described,
 			return daemon.Calibrate(ctx, r)
 		})
 	}
-	q, err := questions.ToCalibration(r)
-	if err != nil {
-		return nil, err
-	}
 	defer p.Progress("calibrating").End()
-	q.Calibration.Stop = func() bool { return c.Context().Err() != nil }
-	found, err := accountant.Calibrate(q.Calibration)
+	out, err := offline.Calibrate(r, func() bool { return c.Context().Err() != nil })
 	if interrupted := c.Context().Err(); interrupted != nil {
 		return nil, interrupted
 	}
-	if err != nil {
-		return nil, err
-	}
-	return questions.FromCalibrated(q.Calibration, found, questions.Standing{}), nil
+	return out, err
 }
 
 // fields are the names of the noise in an answer, which are taken for --solve, too.

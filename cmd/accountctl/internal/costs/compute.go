@@ -12,7 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/wire/questions"
+	"github.com/dpaccountant/accountant/internal/offline"
 )
 
 func compute(p *cli.Program) *cobra.Command {
@@ -104,19 +104,13 @@ func asked(c *cobra.Command, q *answers.Question,
 // interrupt ends it.
 func solve(interrupted func() error, r *accountantv1.QueryPrivacyRequest,
 	named *analysis) (*accountantv1.QueryPrivacyResponse, error) {
-	q, err := questions.ToQuestion(r)
-	if err != nil {
-		return nil, err
-	}
-	q.Question.Stop = func() bool { return interrupted() != nil }
-	answer, err := named.ask(q.Workload, q.Question)
+	out, err := offline.Privacy(r, named.ask, func() bool { return interrupted() != nil })
 	if err == nil {
 		err = interrupted()
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := questions.FromAnswer(q.Question, answer, questions.Standing{Mechanisms: q.Workload})
 	if named.group > 0 {
 		out.Warnings = append(out.Warnings,
 			fmt.Sprintf("group-privacy: the answer is for datasets that differ in %d records", named.group))

@@ -16,8 +16,8 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/offline"
 	"github.com/dpaccountant/accountant/internal/spelling"
-	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
 // What a table shows unless told otherwise.
@@ -149,20 +149,14 @@ func (s *subject) askCurve(p *cli.Program, c *cobra.Command,
 		})
 	}
 	r.Subject = &accountantv1.QueryPrivacyCurveRequest_Workload{Workload: s.workload.Workload}
-	q, err := questions.ToCurveQuestion(r)
-	if err != nil {
-		return nil, err
-	}
 	defer p.Progress("computing").End()
-	q.Question.Stop = func() bool { return c.Context().Err() != nil }
-	curve, err := accountant.AskCurve(q.Workload, q.Question)
+	out, err := offline.Curve(r, func() bool { return c.Context().Err() != nil })
 	if interrupted := c.Context().Err(); interrupted != nil {
 		return nil, interrupted
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := questions.FromCurve(curve, questions.Standing{Mechanisms: q.Workload})
 	out.Assumptions = append(s.workload.Assumptions(), out.Assumptions...)
 	return out, nil
 }

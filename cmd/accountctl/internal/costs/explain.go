@@ -22,22 +22,15 @@ import (
 // explainWorkload asks for every bound, and writes them.
 func explainWorkload(p *cli.Program, c *cobra.Command, w *workloads.Described,
 	request *accountantv1.QueryPrivacyRequest, format string) error {
-	asked, err := questions.ToQuestion(request)
-	if err != nil {
-		return w.Explain(err)
-	}
-	asked.Question.Stop = func() bool { return c.Context().Err() != nil }
 	progress := p.Progress("computing")
-	answer, bounds, err := theorem.Compare(asked.Workload, asked.Question)
+	e, err := explain(request, func() bool { return c.Context().Err() != nil })
 	progress.End()
 	if interrupted := c.Context().Err(); interrupted != nil {
 		return interrupted
 	}
 	if err != nil {
-		return err
+		return w.Explain(err)
 	}
-	warnings := questions.Warnings([]float64{answer.Delta}, workloads.Mechanisms(w.GetEvents()), nil)
-	e := explanation{asked.Question, answer, bounds, warnings, asked.Workload.Assumptions()}
 	if w.Assumed != "" {
 		e.assumptions = append(e.assumptions, w.Assumed)
 	}
@@ -46,6 +39,18 @@ func explainWorkload(p *cli.Program, c *cobra.Command, w *workloads.Described,
 		return p.WriteObject(e.object())
 	}
 	return writeExplanation(p, e)
+}
+
+// explain asks every analysis and every theorem.
+func explain(r *accountantv1.QueryPrivacyRequest, stop func() bool) (explanation, error) {
+	q, err := questions.ToQuestion(r)
+	if err != nil {
+		return explanation{}, err
+	}
+	q.Question.Stop = stop
+	answer, bounds, err := theorem.Compare(q.Workload, q.Question)
+	warnings := questions.Warnings([]float64{answer.Delta}, workloads.Mechanisms(r.GetWorkload().GetEvents()), nil)
+	return explanation{q.Question, answer, bounds, warnings, q.Workload.Assumptions()}, err
 }
 
 // explanation is an answer with all bounds beside it.

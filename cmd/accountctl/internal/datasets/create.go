@@ -4,7 +4,6 @@ package datasets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -99,13 +98,6 @@ Identifiers that differ only in case, white space or invisible characters are th
 		spec.Id, spec.Adjacency, spec.Budgets, spec.Labels = args[0], value, *budgets, *labels
 		spec.DerivedFrom = parseReferences(*derived)
 		req.Spec = spec
-		chosen, err := guards.ForDataset(spec, func() bool { return c.Context().Err() != nil })
-		if impossible := (*guards.Impossible)(nil); errors.As(err, &impossible) {
-			return cli.Usage(c, "--budget %v; such as: --budget epsilon=8,delta=1e-5", impossible)
-		}
-		if err != nil {
-			return err
-		}
 		answer, err := cli.Ask(p, c,
 			func(ctx context.Context, daemon *client.Client) (*accountantv1.CreateDatasetResponse, error) {
 				return daemon.CreateDataset(ctx, req)
@@ -126,9 +118,8 @@ Identifiers that differ only in case, white space or invisible characters are th
 				_, err = fmt.Fprintf(p.Out, "adopted ledger %s\n", name)
 			}
 		}
-		for _, ch := range chosen {
+		for _, said := range guards.Says(spec.GetBudgets(), answer.GetDataset().GetSpec().GetBudgets()) {
 			if err == nil && answer.GetCreated() {
-				said := ch.Says()
 				_, err = fmt.Fprintf(p.Out, "\n%s\n", cli.Wrap(strings.ToUpper(said[:1])+said[1:]+"."))
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/statement"
 )
 
 const formatMarkdown = "markdown"
@@ -41,7 +40,7 @@ shares another one's budget has that one's statement.`,
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
 		}
-		_, err = p.Out.WriteString(statement.OfDataset(answer))
+		_, err = p.Out.WriteString(answer.GetStatement().GetMarkdown())
 		return err
 	}
 	return c

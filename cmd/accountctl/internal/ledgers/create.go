@@ -3,6 +3,7 @@
 package ledgers
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/guards"
 	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -98,10 +100,6 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 					"number > 1, --expected-run with a run to choose it for, or no guard", spelling.Budget(b))
 			}
 		}
-		chosen, err := chooseGuards(p, c, &spec)
-		if err != nil {
-			return err
-		}
 		answer, err := cli.Ask(p, c,
 			func(ctx context.Context, daemon *client.Client) (*accountantv1.CreateLedgerResponse, error) {
 				return daemon.CreateLedger(ctx, &spec)
@@ -110,9 +108,7 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 			return explainMisfit(p, &spec, dashes, func() bool { return c.Context().Err() != nil }, err)
 		}
 		if output.Value == cli.FormatJSON {
-			for _, ch := range chosen {
-				p.Warn([]string{ch.Says()})
-			}
+			p.Warn(guards.Says(spec.GetBudgets(), answer.GetLedger().GetSpec().GetBudgets()))
 			return p.WriteJSON(answer)
 		}
 		what := "created ledger"
@@ -125,9 +121,11 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 				p.Paragraph("Its plan assumes: " + text)
 			}
 		}
+		chosen, err := guards.Explain(&spec, answer.GetLedger().GetSpec(),
+			func() bool { return c.Context().Err() != nil })
 		for _, ch := range chosen {
 			if err == nil {
-				err = writeChoice(p, ch, *explained)
+				err = writeChoice(p, ch, cmp.Or(spec.GetParent(), spec.GetDatasetId()), *explained)
 			}
 		}
 		return err

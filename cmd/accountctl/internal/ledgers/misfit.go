@@ -15,9 +15,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/offline"
 	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
-	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
 // maxRemedied is for how many events of a plan it is found what would make the plan fit.
@@ -110,16 +110,10 @@ func (f misfit) noise(i int) string {
 		TargetEpsilon: &f.within.Epsilon, TargetDelta: &f.within.Delta,
 	}
 	request.Event.Count = max(request.Event.GetCount(), 1)
-	q, err := questions.ToCalibration(request)
-	if err != nil {
-		return ""
-	}
-	q.Calibration.Stop = f.stop
-	found, err := accountant.Calibrate(q.Calibration)
+	answer, err := offline.Calibrate(request, f.stop)
 	if err != nil || f.stop() {
 		return ""
 	}
-	answer := questions.FromCalibrated(q.Calibration, found, questions.Standing{})
 	return f.dashes + spelling.Dashed(answer.GetField()) + " " + num.FormatUp(answer.GetValue(), spelling.Digits)
 }
 

@@ -77,7 +77,7 @@ with that of TensorFlow Privacy and with what NIST SP 800-226 asks for.`,
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(s)
 		}
-		_, err = p.Out.WriteString(statement.Markdown(s))
+		_, err = p.Out.WriteString(s.GetMarkdown())
 		return err
 	}
 	return c

@@ -1,4 +1,5 @@
 """The API's messages, generated from proto/accountant/v1 by generate.py: do not edit."""
+from .answer_pb2 import *  # noqa: F403
 from .audit_pb2 import *  # noqa: F403
 from .calibrate_pb2 import *  # noqa: F403
 from .curve_pb2 import *  # noqa: F403

@@ -716,13 +716,14 @@ class StatedPrivacy(_message.Message):
     def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., analysis: _Optional[str] = ..., running: _Optional[float] = ..., shuffled: _Optional[float] = ..., allocated: _Optional[float] = ..., poisson_sampled: _Optional[float] = ..., shuffled_lower: _Optional[float] = ...) -> None: ...
 
 class Statement(_message.Message):
-    __slots__ = ["acknowledged_warnings", "advantage", "assumptions", "groups", "guarantee", "ledger", "mechanisms", "mechanisms_omitted", "mu", "privacy", "rho", "sections", "summary", "time", "trade_off", "version", "warnings"]
+    __slots__ = ["acknowledged_warnings", "advantage", "assumptions", "groups", "guarantee", "ledger", "markdown", "mechanisms", "mechanisms_omitted", "mu", "privacy", "rho", "sections", "summary", "time", "trade_off", "version", "warnings"]
     ACKNOWLEDGED_WARNINGS_FIELD_NUMBER: _ClassVar[int]
     ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     GUARANTEE_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
+    MARKDOWN_FIELD_NUMBER: _ClassVar[int]
     MECHANISMS_FIELD_NUMBER: _ClassVar[int]
     MECHANISMS_OMITTED_FIELD_NUMBER: _ClassVar[int]
     MU_FIELD_NUMBER: _ClassVar[int]
@@ -740,6 +741,7 @@ class Statement(_message.Message):
     groups: _containers.RepeatedCompositeFieldContainer[GroupPrivacy]
     guarantee: str
     ledger: _ledger_pb2.Ledger
+    markdown: str
     mechanisms: _containers.RepeatedCompositeFieldContainer[MechanismCount]
     mechanisms_omitted: int
     mu: float
@@ -751,7 +753,7 @@ class Statement(_message.Message):
     trade_off: _containers.RepeatedCompositeFieldContainer[_curve_pb2.TradeOffPoint]
     version: str
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., mechanisms_omitted: _Optional[int] = ..., summary: _Optional[str] = ..., sections: _Optional[_Iterable[_Union[StatementSection, _Mapping]]] = ..., groups: _Optional[_Iterable[_Union[GroupPrivacy, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[_curve_pb2.TradeOffPoint, _Mapping]]] = ..., acknowledged_warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., mechanisms_omitted: _Optional[int] = ..., summary: _Optional[str] = ..., sections: _Optional[_Iterable[_Union[StatementSection, _Mapping]]] = ..., groups: _Optional[_Iterable[_Union[GroupPrivacy, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[_curve_pb2.TradeOffPoint, _Mapping]]] = ..., acknowledged_warnings: _Optional[_Iterable[str]] = ..., markdown: _Optional[str] = ...) -> None: ...
 
 class StatementSection(_message.Message):
     __slots__ = ["points", "title"]
