@@ -51,6 +51,7 @@ The modules, from the bottom up. Each imports only from those above it in this l
     client        the blocking client
     aio           the client for asyncio
     plots         plots of answers and ledgers
+    canaries      directions put among gradients, to see whether a training does what it reports
     opacus        Opacus's accountant whose books are a ledger
     tracking      ε, what is left and the statement, for MLflow and Weights & Biases
     _training     what the callbacks of training frameworks have in common
