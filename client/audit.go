@@ -55,32 +55,19 @@ func (c *Client) StoreStatus(ctx context.Context) (*pb.GetStoreStatusResponse, e
 // time.
 func (c *Client) Backup(ctx context.Context, w io.Writer,
 	progress func(done, total uint64)) (*pb.BackupResponse_End, error) {
-	return c.backUp(ctx, &pb.BackupRequest{}, w, progress)
-}
-
-// FinalBackup writes a copy like Backup's, after which the daemon's store is marked as moved away and
-// refuses everything else: the ledgers go on in the store that "accountantd restore" makes of the copy.
-// If it fails, ask again: the daemon makes the same copy once more.
-func (c *Client) FinalBackup(ctx context.Context, w io.Writer,
-	progress func(done, total uint64)) (*pb.BackupResponse_End, error) {
-	return c.backUp(ctx, &pb.BackupRequest{Final: true}, w, progress)
-}
-
-func (c *Client) backUp(ctx context.Context, req *pb.BackupRequest, w io.Writer,
-	progress func(done, total uint64)) (*pb.BackupResponse_End, error) {
-	end, err := c.backup(ctx, req, w, progress)
+	end, err := c.backup(ctx, w, progress)
 	if err != nil {
 		return nil, failed("Backup", "", err, c.ended(ctx))
 	}
 	return end, nil
 }
 
-func (c *Client) backup(ctx context.Context, req *pb.BackupRequest, w io.Writer,
+func (c *Client) backup(ctx context.Context, w io.Writer,
 	progress func(done, total uint64)) (*pb.BackupResponse_End, error) {
 	ctx, cancel := context.WithCancel(c.outgoing(ctx))
 	defer cancel()
 	defer context.AfterFunc(c.alive, cancel)()
-	stream, err := c.api.Backup(ctx, req)
+	stream, err := c.api.Backup(ctx, &pb.BackupRequest{})
 	if err != nil {
 		return nil, err
 	}

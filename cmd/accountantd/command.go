@@ -69,6 +69,7 @@ grpc.health.v1.Health says SERVING until then, of "" and of each
 service, such as accountant.v1.Charges; so does /healthz.
 
 "accountantd restore FILE --data DIR" makes a data directory of a backup,
+"accountantd move FROM TO" moves all ledgers to another directory or database,
 "accountantd rotate-key" replaces the key that signs heads. "accountantd local
 --data DIR" is what programs start that share ledgers without a standing daemon.
 
@@ -96,7 +97,7 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf(
-					"argument: %q; allowed: flags only, restore, local or rotate-key (see --help)", args[0])}
+					"argument: %q; allowed: flags only, restore, move, local or rotate-key (see --help)", args[0])}
 			}
 			return nil
 		},

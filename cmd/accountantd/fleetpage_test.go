@@ -17,7 +17,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
-// fleetLines are the three lines by which docs/fleet.md goes from one machine to a fleet, as arguments.
+// fleetLines are the two lines by which docs/fleet.md goes from one machine to a fleet, as arguments.
 func fleetLines(t *testing.T, replaced ...string) (lines [][]string) {
 	t.Helper()
 	content, err := os.ReadFile("../../docs/fleet.md")
@@ -33,8 +33,8 @@ func fleetLines(t *testing.T, replaced ...string) (lines [][]string) {
 			lines = append(lines, strings.Fields(replace.Replace(command)))
 		}
 	}
-	if len(lines) != 3 {
-		t.Fatalf("%d lines: %v; want 3", len(lines), lines)
+	if len(lines) != 2 {
+		t.Fatalf("%d lines: %v; want 2", len(lines), lines)
 	}
 	return lines
 }
@@ -42,11 +42,10 @@ func fleetLines(t *testing.T, replaced ...string) (lines [][]string) {
 // docs/fleet.md's way from one machine to a fleet, walked by its text with an empty database.
 func TestPageFleet(t *testing.T) {
 	testaid.Long(t, "it walks a page's commands with a database")
-	ctl := accountctl(t)
 	data, files := dataDir(t), t.TempDir()
 	key := filepath.Join(files, keyFile)
-	lines := fleetLines(t, "moving.backup", filepath.Join(files, "moving.backup"),
-		"unix:data/", "unix:"+data+"/", "'postgres://accountant@db:5432/ledgers?sslmode=verify-full'",
+	lines := fleetLines(t, "move data --to-password-file password", "move "+data,
+		"'postgres://accountant@db:5432/ledgers?sslmode=verify-full'",
 		pgtest.Database(t),
 		"--store-password-file password", "", "signing.key", key, "--data run", "")
 	one := start(t, data)
@@ -63,12 +62,9 @@ func TestPageFleet(t *testing.T) {
 	}
 	first := report(owner, "request/first")
 
-	if code, out := ctl(lines[0][1:]...); code != 0 {
-		t.Fatalf("%v: %d, %s", lines[0], code, out)
-	}
 	one.stop(syscall.SIGTERM)
-	if code, out, stderr := exitCode(t, lines[1][1:]...); code != 0 {
-		t.Fatalf("%v: %d, %s%s", lines[1], code, out, stderr)
+	if code, out, stderr := exitCode(t, lines[0][1:]...); code != 0 {
+		t.Fatalf("%v: %d, %s%s", lines[0], code, out, stderr)
 	}
 	content, err := os.ReadFile(filepath.Join(data, keyFile))
 	if err == nil {
@@ -77,7 +73,7 @@ func TestPageFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fleet := []*daemon{start(t, dataDir(t), lines[2][1:]...), start(t, dataDir(t), lines[2][1:]...)}
+	fleet := []*daemon{start(t, dataDir(t), lines[1][1:]...), start(t, dataDir(t), lines[1][1:]...)}
 	for i, d := range fleet {
 		api := dial(t, d.ready["listen"])
 		again := report(dial(t, "unix:"+d.ready["socket"]), "request/first")

@@ -306,19 +306,15 @@ func (c *chaos) verify() {
 		}
 	}
 	dir := dataDir(c.t)
-	backup := filepath.Join(dir, "backup")
-	if code, out := c.ctl("backup", backup, "--final", "--yes", "--server", c.sockets()[0]); code != 0 {
-		c.t.Fatalf("backup: %d, %s", code, out)
+	if code, out := c.ctl("verify", "--store", c.urls[0]); code != 0 {
+		c.t.Errorf("verify --store: %d, %s", code, out)
 	}
-	if code, out := c.ctl("verify", "--backup", backup); code != 0 {
-		c.t.Errorf("verify --backup: %d, %s", code, out)
+	data := filepath.Join(dir, "data")
+	if code, out, stderr := exitCode(c.t, "move", c.urls[0], data); code != 0 {
+		c.t.Fatalf("move: %d, %s%s", code, out, stderr)
 	}
 	for _, d := range c.daemons {
 		d.kill()
-	}
-	data := filepath.Join(dir, "data")
-	if code, out, stderr := exitCode(c.t, "restore", backup, "--data", data); code != 0 {
-		c.t.Fatalf("restore: %d, %s%s", code, out, stderr)
 	}
 	verified(c.t, data)
 	c.load.check(data)

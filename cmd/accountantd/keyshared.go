@@ -34,8 +34,8 @@ type keyChange struct {
 
 // run can be repeated wherever it was cut off.
 func (r sharedRotation) run(ctx context.Context) error {
-	if err := r.there(ctx); err != nil {
-		return err
+	if _, err := inspect.There(ctx, r.of.postgres().Address()); err != nil {
+		return fmt.Errorf("--store: nothing was changed: %w", err)
 	}
 	if err := r.idle(ctx, 3*time.Second, "nothing was changed"); err != nil {
 		return err
@@ -66,18 +66,6 @@ func (r sharedRotation) run(ctx context.Context) error {
 	}
 	_, err = fmt.Fprintf(r.stdout, "signing key of store %s: %x instead of %s; start all daemons with --signing-key "+
 		"and a copy of %s\n", change.store, change.to, from, r.of.signingKey)
-	return err
-}
-
-// there returns an error if the database has no store. Opening it would make one, and the key of the daemons that were
-// meant would stay in use although everything seems to be done.
-func (r sharedRotation) there(ctx context.Context) error {
-	found, err := inspect.Look(ctx, r.of.postgres().Address())
-	if err == nil && found.Readable() && found.Store == "" {
-		err = fmt.Errorf("--store: no daemon was ever started on the database %s, so no key signs its heads, and "+
-			"nothing was changed; allowed: the database of the daemons whose key is to be replaced",
-			r.of.postgres().Name())
-	}
 	return err
 }
 

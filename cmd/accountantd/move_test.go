@@ -3,92 +3,131 @@
 package main
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 )
 
-// Ledgers move under the load of clients, again and again. The daemon is killed at any moment of a
-// final backup, and the restore too; then the daemon's own file is moved. The clients notice nothing
-// but a daemon that is away for a while, and every step is there once.
+// mover runs moves until one succeeds. All but the last are killed at any moment.
+type mover struct {
+	random *rand.Rand
+	killed int
+}
+
+func (m *mover) move(t *testing.T, from, to string) (out string) {
+	t.Helper()
+	for patience := 5 * time.Millisecond; ; patience += patience / 4 {
+		c := exec.Command(binary, "move", from, to)
+		var stdout, stderr bytes.Buffer
+		c.Stdout, c.Stderr = &stdout, &stderr
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := time.AfterFunc(time.Duration(m.random.Int64N(int64(2*patience))), func() { _ = c.Process.Kill() })
+		err := c.Wait()
+		kill.Stop()
+		if err == nil {
+			return stdout.String()
+		}
+		if c.ProcessState.Exited() {
+			t.Fatalf("%v: %s%s", err, stdout.String(), stderr.String())
+		}
+		m.killed++
+	}
+}
+
+// Ledgers move under load from a directory to another one, to a database, to another database and back, and each move
+// is killed at any moment, again and again. The clients notice nothing but a daemon that is away for a while, every
+// step is there once, and both sides have the same contents.
 func TestMoveThroughKills(t *testing.T) {
 	ctl := accountctl(t)
-	dir, files := dataDir(t), t.TempDir()
-	d := start(t, dir)
-	socket, store := "unix:"+d.ready["socket"], d.ready["store"]
+	files := dataDir(t)
+	data := func(name string) string { return filepath.Join(files, name) }
+	socket := "unix:" + data("s")
+	serve := func(place string) []string {
+		args := []string{"--listen", "unix://" + data("s"), "--http", "", "--data", place}
+		if strings.Contains(place, "://") {
+			args = append(args[:len(args)-1], dataDir(t), "--store", place, "--signing-key", data(keyFile))
+		}
+		return args
+	}
+	d := startBy(t, binary, serve(data("first"))...)
+	store := d.ready["store"]
+	if content, err := os.ReadFile(filepath.Join(data("first"), keyFile)); err != nil ||
+		os.WriteFile(data(keyFile), content, 0o600) != nil {
+		t.Fatal(err)
+	}
 	api := dial(t, socket)
 	names := []string{"move/a", "move/b"}
 	for _, name := range names {
 		create(t, api, name)
 	}
 	l := startLoad(t, socket, 4, names...)
-	random := rand.New(rand.NewPCG(1, 2))
-	outcomes := map[string]int{}
-	for round := range 8 {
-		l.more(t, 20)
-		backup := filepath.Join(files, "final")
-		var asking sync.WaitGroup
-		asking.Go(func() { ctl("backup", backup, "--final", "--yes", "--force", "--server", socket) })
-		if round > 0 {
-			time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond)
-		} else {
-			asking.Wait() // once in order
+	m := mover{random: rand.New(rand.NewPCG(1, 2))}
+	contents := func(place string) string {
+		t.Helper()
+		flag := "--data"
+		if strings.Contains(place, "://") {
+			flag = "--store"
 		}
-		d.kill()
-		asking.Wait()
-		source := filepath.Join(dir, persist.FileName)
-		_, err := persist.Examine(persist.Config{Path: source})
-		moved := err != nil && strings.Contains(err.Error(), "were moved away")
-		if err != nil && !moved {
-			t.Fatal(err)
+		code, out := ctl("verify", flag, place)
+		_, digest, _ := strings.Cut(out, "contents: SHA-256 ")
+		if digest, _, _ = strings.Cut(digest, " "); code != 0 || len(digest) != 64 {
+			t.Fatalf("verify %s: %d: %s", place, code, out)
 		}
-		outcome := "not moved"
-		if moved {
-			outcome = "moved, the backup did not arrive"
-			from := source
-			if _, err := os.Stat(backup); err == nil {
-				outcome, from = "moved", backup
-			}
-			if err := os.Rename(dir, dir+".old"); err != nil {
+		return digest
+	}
+	from := data("first")
+	for _, to := range []string{data("second"), pgtest.Database(t), pgtest.Database(t), data("last")} {
+		l.more(t, 50)
+		if !strings.Contains(from, "://") { // the daemons of a database may run
+			d.stop(syscall.SIGTERM)
+		}
+		moved := m.move(t, from, to)
+		if strings.Contains(from, "://") {
+			d.stop(syscall.SIGTERM)
+		}
+		before, after := contents(from), contents(to)
+		if !strings.Contains(moved, "moved: 2 ledgers with ") || before != after || !strings.Contains(moved, after) {
+			t.Errorf("%s; contents before %s, and then %s", moved, before, after)
+		}
+		if code, _, stderr := exitCode(t, "move", from, data("other")); code != 1 ||
+			!strings.Contains(stderr, "its ledgers were moved to ") {
+			t.Errorf("to another place: %d, %s", code, stderr)
+		}
+		if code, _, stderr := exitCode(t, serve(from)...); code != 1 || !strings.Contains(stderr, "were moved to") {
+			t.Errorf("a daemon on the old place: %d, %s", code, stderr)
+		}
+		if !strings.Contains(to, "://") {
+			if err := os.Rename(data(keyFile), filepath.Join(to, keyFile)); err != nil {
 				t.Fatal(err)
 			}
-			if from == source {
-				from = filepath.Join(dir+".old", persist.FileName)
-			}
-			code, out, stderr := exitCode(t, "restore", from, "--data", dir)
-			if code != 0 || !strings.Contains(out, "moved: 2 ledgers with ") {
-				t.Fatalf("%d: %s%s", code, out, stderr)
-			}
-			key := filepath.Join(dir, keyFile)
-			if err := os.Rename(filepath.Join(dir+".old", keyFile), key); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.RemoveAll(dir + ".old"); err != nil {
-				t.Fatal(err)
-			}
-			for _, name := range []string{backup, backup + ".restored"} {
-				_ = os.Remove(name)
-			}
 		}
-		outcomes[outcome]++
-		d = start(t, dir)
+		d = startBy(t, binary, serve(to)...)
 		if d.ready["store"] != store {
 			t.Errorf("store %s; want %s", d.ready["store"], store)
 		}
+		if !strings.Contains(to, "://") {
+			if err := os.Rename(filepath.Join(to, keyFile), data(keyFile)); err != nil { // it was read
+				t.Fatal(err)
+			}
+		}
+		from = to
 	}
+	l.more(t, 50)
 	l.finish()
-	t.Logf("%v, %d steps", outcomes, l.acknowledged())
-	if outcomes["moved"] == 0 {
-		t.Errorf("%v", outcomes)
+	t.Logf("%d moves were killed, %d steps", m.killed, l.acknowledged())
+	if m.killed < 5 {
+		t.Errorf("only %d moves were killed", m.killed)
 	}
 	entries := map[string]*pb.Entry{} // by writer and sequence
 	for _, name := range names {
@@ -101,92 +140,5 @@ func TestMoveThroughKills(t *testing.T) {
 		checkTrainer(t, api, r, entries)
 	}
 	d.stop(syscall.SIGTERM)
-	verified(t, dir)
-}
-
-// Ledgers move under load from a directory to a database, and back. The clients notice nothing but a
-// daemon that is away for a while, and every step is there once.
-func TestMoveToDatabase(t *testing.T) {
-	url := pgtest.Database(t)
-	ctl := accountctl(t)
-	dir, files := dataDir(t), t.TempDir()
-	d := start(t, dir)
-	socket, store := "unix:"+d.ready["socket"], d.ready["store"]
-	api := dial(t, socket)
-	names := []string{"move/a", "move/b"}
-	for _, name := range names {
-		create(t, api, name)
-	}
-	l := startLoad(t, socket, 4, names...)
-	key := filepath.Join(files, keyFile)
-	lost := func(backup string) { // and the daemons have ended: the database makes it again
-		t.Helper()
-		if err := os.Remove(backup); err != nil {
-			t.Fatal(err)
-		}
-		if code, out := ctl("backup", backup, "--final", "--yes", "--store", url); code != 0 {
-			t.Fatalf("the backup again: %d: %s", code, out)
-		}
-	}
-	move := func(backup string, to ...string) {
-		t.Helper()
-		backup = filepath.Join(files, backup)
-		l.more(t, 100)
-		if code, out := ctl("backup", backup, "--final", "--yes", "--server", socket); code != 0 {
-			t.Fatalf("%d: %s", code, out)
-		}
-		d.stop(syscall.SIGTERM)
-		if _, err := os.Stat(filepath.Join(dir, keyFile)); err == nil {
-			if err := os.Rename(filepath.Join(dir, keyFile), key); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		if to[0] == "--data" {
-			lost(backup)
-		}
-		code, out, stderr := exitCode(t, append([]string{"restore", backup}, to...)...)
-		if code != 0 || !strings.Contains(out, "moved: 2 ledgers with ") {
-			t.Fatalf("%d: %s%s", code, out, stderr)
-		}
-		_, verified := ctl("verify", "--backup", backup)
-		_, digest, _ := strings.Cut(out, "contents: SHA-256 ")
-		if digest, _, _ = strings.Cut(digest, ";"); len(digest) != 64 || !strings.Contains(verified, digest) {
-			t.Errorf("%s: %s", out, verified)
-		}
-	}
-	move("first", "--store", url)
-	d = start(t, dir, "--store", url, "--signing-key", key)
-	if d.ready["store"] != store {
-		t.Errorf("store %s; want %s", d.ready["store"], store)
-	}
-	if code, out := ctl("backup", filepath.Join(files, "early"), "--final", "--yes", "--store", url); code == 0 ||
-		!strings.Contains(out, "were not moved away") {
-		t.Errorf("of a database that serves: %d: %s", code, out)
-	}
-	move("second", "--data", dir)
-	if err := os.Rename(key, filepath.Join(dir, keyFile)); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, stderr := exitCode(t, "--store", url, "--signing-key", filepath.Join(dir, keyFile), "--data",
-		t.TempDir()); code != 1 || !strings.Contains(stderr, "were moved away") {
-		t.Errorf("the database's store: %d, %s", code, stderr)
-	}
-	d = start(t, dir)
-	l.more(t, 100)
-	l.finish()
-	entries := map[string]*pb.Entry{}
-	for _, name := range names {
-		readEntries(t, api, name, entries)
-	}
-	if steps := l.acknowledged(); uint64(len(entries)) != steps {
-		t.Errorf("%d entries; want %d", len(entries), steps)
-	}
-	for _, r := range l.trainers {
-		checkTrainer(t, api, r, entries)
-	}
-	d.stop(syscall.SIGTERM)
-	verified(t, dir)
+	verified(t, from)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 )
@@ -35,16 +34,9 @@ has said what was lost. Closed ledgers could lose nothing and stay as they are.
 The key that signs heads is not in a backup: put the old signing.key into DIR,
 or the first start makes another.
 
-Of a final backup ("accountctl backup --final") it makes the store that goes on:
-with the same identifier, entries, writers and reservations, and with nothing to
-reconcile. Put the old signing.key into DIR before the first start. A final
-backup is restored once; a file beside it, FILE.restored, notes where to. With
---as-copy it is restored as any other backup. FILE may be the accountant.db of
-the stopped daemon itself, if the backup did not arrive; restore one of the two
-only.
-
 FILE may also be the accountant.db of a daemon that does not start because its
-newest commit is lost or damaged.
+newest commit is lost or damaged, or of a store that was moved away, if the one
+it was moved to is lost. To move ledgers without a gap, use "accountantd move".
 
 With --store a database is filled, in which no daemon was ever started, instead
 of a directory; TMPDIR must have room for the file. Either all of it is there
@@ -57,14 +49,13 @@ file beside which no daemon starts.`
 func restoreCommand(env []string,
 	restore func(ctx context.Context, c persist.RestoreConfig, to storage) error) *cobra.Command {
 	var data string
-	var asCopy bool
 	var to storage
 	c := &cobra.Command{
 		Use:   "restore FILE (--data DIR | --store ADDRESS)",
 		Short: "Make a data directory, or fill a database, of a backup",
 		Long:  restoreHelp,
 		Example: "  accountantd restore ledgers.backup --data ./restored\n" +
-			"  accountantd restore moving.backup --store postgres://accountant@db:5432/ledgers",
+			"  accountantd restore ledgers.backup --store postgres://accountant@db:5432/ledgers",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError{fmt.Errorf("arguments: %d; allowed: FILE, a backup (see --help)", len(args))}
@@ -86,11 +77,9 @@ func restoreCommand(env []string,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return restore(c.Context(), persist.RestoreConfig{
-				Backup: args[0], Path: filepath.Join(data, persist.FileName), AsCopy: asCopy}, to)
+				Backup: args[0], Path: filepath.Join(data, persist.FileName)}, to)
 		},
 	}
-	c.Flags().BoolVar(&asCopy, "as-copy", false,
-		"restore a final backup as any other: with another identifier, and ledgers that need reconciling")
 	c.Flags().StringVar(&data, "data", "", "`directory` to be made, or empty")
 	to.addPlace(c.Flags())
 	return c
@@ -98,7 +87,7 @@ func restoreCommand(env []string,
 
 // restore makes a data directory, or fills a database, and says what was done.
 func restore(ctx context.Context, c persist.RestoreConfig, to storage, stdout, stderr io.Writer) (err error) {
-	c.Progress = restoring(stderr)
+	c.Progress = restoring("restore", stderr)
 	place := filepath.Dir(c.Path)
 	var done persist.RestoredStore
 	if to.url == "" {
@@ -108,12 +97,6 @@ func restore(ctx context.Context, c persist.RestoreConfig, to storage, stdout, s
 		done, err = restoreInto(ctx, c, to)
 	}
 	if err != nil {
-		return err
-	}
-	if done.Moved {
-		_, err = fmt.Fprintf(stdout, "moved: %d ledgers with %d entries of store %s to %s; contents: SHA-256 %x; "+
-			"nothing needs reconciling\n",
-			done.Contents.Ledgers, done.Contents.Entries, done.StoreID, place, done.Contents.Sum())
 		return err
 	}
 	when := ""
@@ -133,25 +116,22 @@ func restoreInto(ctx context.Context, c persist.RestoreConfig, to storage) (done
 		return done, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	c.Path, c.Into = filepath.Join(dir, persist.FileName), to.postgres().Name()
+	c.Path = filepath.Join(dir, persist.FileName)
 	if done, err = persist.Restore(ctx, c); err != nil {
 		return done, err
 	}
-	err = postgres.Fill(ctx, to.postgres(), c.Path, func(n, of uint64) { c.Progress(persist.StepFill, n, of) })
-	if err != nil && !errors.Is(err, ledger.ErrUnknown) && !errors.Is(err, postgres.ErrThere) {
-		err = errors.Join(err, done.TakeBack())
-	}
+	_, _, err = postgres.Fill(ctx, to.postgres(), c.Path, func(n, of uint64) { c.Progress(persist.StepFill, n, of) })
 	return done, err
 }
 
-// restoring returns what writes a line now and then that says how far a restore is.
-func restoring(w io.Writer) func(step persist.RestoreStep, done, total uint64) {
+// restoring returns what writes a line now and then that says how far a restore or a move is.
+func restoring(what string, w io.Writer) func(step persist.RestoreStep, done, total uint64) {
 	const every = 5 * time.Second
 	last := time.Now()
 	return func(step persist.RestoreStep, done, total uint64) {
 		if now := time.Now(); now.Sub(last) >= every {
 			last = now
-			_, _ = fmt.Fprintf(w, "restore: %s: %d of %d\n", step, done, total)
+			_, _ = fmt.Fprintf(w, "%s: %s: %d of %d\n", what, step, done, total)
 		}
 	}
 }

@@ -201,14 +201,16 @@ func TestWrongDatabaseStaysEmpty(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)
 	dir := t.TempDir()
-	key, backup := filepath.Join(dir, "new.key"), filepath.Join(dir, "final.backup")
+	key, data := filepath.Join(dir, "new.key"), filepath.Join(dir, "data")
 	if code, out, stderr := exitCode(t, "rotate-key", "--store", url, "--signing-key", key); code != 1 ||
 		!strings.Contains(stderr, "no daemon was ever started on the database") {
 		t.Errorf("rotate-key: exit %d, %s%s", code, out, stderr)
 	}
-	if code, out := accountctl(t)("backup", backup, "--final", "--yes", "--store", url); code != 1 ||
-		!strings.Contains(out, "were not moved away") {
-		t.Errorf("backup --final: exit %d, %s", code, out)
+	if code, _, stderr := exitCode(t, "move", url, data); code != 1 || !strings.Contains(stderr, "was ever started") {
+		t.Errorf("move: exit %d, %s", code, stderr)
+	}
+	if code, out := accountctl(t)("verify", "--store", url); code != 1 || !strings.Contains(out, "was ever started") {
+		t.Errorf("verify: exit %d, %s", code, out)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
 		t.Errorf("%v, %v; want no file", files, err)

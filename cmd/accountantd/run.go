@@ -41,6 +41,7 @@ func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) erro
 			func(ctx context.Context, c persist.RestoreConfig, to storage) error {
 				return restore(ctx, c, to, stdout, stderr)
 			}),
+		moveCommand(env, func(ctx context.Context, m movers) error { return m.move(ctx, stdout, stderr) }),
 		localCommand(env,
 			func(ctx context.Context, s settings) error { return serve(ctx, s, env, stdout, stderr) }),
 		rotateKeyCommand(env, func(data string) error { return rotateKey(data, time.Now(), onDisk, stdout) },

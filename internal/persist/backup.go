@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/persist/house"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
@@ -32,15 +33,12 @@ const freeAfter = 4
 //
 // The copy is made inside a read transaction, during which bbolt reuses no page and cannot
 // enlarge its map. That is why it goes to a local file and to nothing slower.
-func (s *Store) Backup() (content io.ReadCloser, size int64, err error) { return s.copyBy(s.view) }
-
-// copyBy makes the copy in the transaction that view opens.
-func (s *Store) copyBy(view func(func(*rows.View) error) error) (content io.ReadCloser, size int64, err error) {
+func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
 	f, err := os.CreateTemp(filepath.Dir(s.config.Path), filepath.Base(s.config.Path)+copySuffix)
 	if err != nil {
 		return nil, 0, s.noCopy(err)
 	}
-	c := &copied{f}
+	c := house.Removed{File: f}
 	var copied pages.File
 	check := pages.Check{Row: rows.CheckRow}
 	marked, err := os.OpenFile(f.Name(), os.O_RDWR, 0)
@@ -49,7 +47,7 @@ func (s *Store) copyBy(view func(func(*rows.View) error) error) (content io.Read
 	}
 	defer marked.Close()    //nolint:errcheck // mostly it is closed already
 	_ = os.Remove(f.Name()) // not everywhere: Close tries again
-	err = view(func(v *rows.View) error {
+	err = s.view(func(v *rows.View) error {
 		if err := checkFree(f, v.Tx.Size()+freeAfter*s.config.AllocationStep); err != nil {
 			return s.noCopy(err)
 		}
@@ -87,18 +85,6 @@ func (s *Store) copyBy(view func(func(*rows.View) error) error) (content io.Read
 
 func (s *Store) noCopy(err error) error {
 	return fmt.Errorf("a copy of %s: %w", s.config.Path, err)
-}
-
-// copied is a copy that is removed when it is closed.
-type copied struct{ *os.File }
-
-// Close implements io.Closer.
-func (c *copied) Close() error {
-	err := c.File.Close()
-	if e := os.Remove(c.Name()); !errors.Is(e, os.ErrNotExist) {
-		err = errors.Join(err, e)
-	}
-	return err
 }
 
 // removeCopies removes copies that a killed process has left behind. The caller holds the

@@ -15,8 +15,7 @@ import (
 // stop marks this transaction as the one that closes the store.
 func (w *writing) stop() { w.stageUint64(rows.MetaBucket, rows.StoppedKey, uint64(w.Tx.ID())) }
 
-// markBackup marks a copy of a store as a backup, in both root pages: it stays a backup if
-// either one is lost. f is the copy, which may have no name any more; markBackup closes it.
+// markBackup marks a copy of a store as a backup. f is the copy, which may have no name any more; markBackup closes it.
 func markBackup(name string, f *os.File, now time.Time) (size int64, err error) {
 	db, err := bolt.Open(name, 0, &bolt.Options{
 		NoSync: true, NoGrowSync: true, FreelistType: bolt.FreelistMapType,
@@ -25,30 +24,14 @@ func markBackup(name string, f *os.File, now time.Time) (size int64, err error) 
 	if err != nil {
 		return 0, err
 	}
-	for range 2 {
-		err = errors.Join(err, db.Update(func(tx *bolt.Tx) error {
-			w := &writing{View: rows.View{Tx: tx}, arena: &arena{}}
-			w.stageUint64(rows.MetaBucket, rows.BackupKey, uint64(now.UnixNano()))
-			return w.put()
-		}))
-	}
+	err = rows.InBoth(db, func(meta *bolt.Bucket) error {
+		return rows.PutMark(meta, rows.BackupKey, rows.NumberKey(uint64(now.UnixNano())))
+	})
 	err = errors.Join(err, db.View(func(tx *bolt.Tx) error {
 		size = tx.Size()
 		return nil
 	}))
 	return size, errors.Join(err, db.Close())
-}
-
-// stageFinal marks the store as moved away.
-func (w *writing) stageFinal(f rows.Final) {
-	w.stage(rows.MetaBucket, rows.FinalKey, f.Append(w.value(8)))
-}
-
-// resumed turns a final backup, or a store that was moved away, into the store that goes on.
-func (w *writing) resumed() {
-	for _, key := range [][]byte{rows.BackupKey, rows.FinalKey} {
-		w.staged = append(w.staged, row{bucket: rows.MetaBucket, key: key})
-	}
 }
 
 // Keys returns the keys that sign heads, in the order in which the store was bound to them.
@@ -74,15 +57,12 @@ func (w *writing) stageBoundKey(k rows.BoundKey) error {
 	return nil
 }
 
-// restored turns a backup into a store of its own: it removes the mark, and the next key that
+// restored turns a backup into a store of its own: it removes the marks, and the next key that
 // is used will be the store's own.
 func (w *writing) restored(id string, now time.Time) error {
 	w.stageID(id)
-	w.staged = append(w.staged, row{bucket: rows.MetaBucket, key: rows.BackupKey})
-	if final, err := w.Final(); err != nil {
-		return err
-	} else if final != nil {
-		w.resumed()
+	for _, key := range [][]byte{rows.BackupKey, rows.LeftKey} {
+		w.staged = append(w.staged, row{bucket: rows.MetaBucket, key: key})
 	}
 	if keys, err := w.Keys(); err != nil || len(keys) == 0 {
 		return err

@@ -105,7 +105,6 @@ type Store struct {
 	published published
 	failure   atomic.Pointer[error] // why everything is refused
 	failed    chan struct{}         // closed: what became of a commit is unknown
-	moved     atomic.Pointer[error] // why everything but another final backup is refused
 	damaged   chan struct{}         // closed: the file is damaged
 
 	paths sync.Pool    // of *pages.Paths, for their memory
@@ -227,7 +226,7 @@ func (s *Store) close() error {
 // neither page can be damaged unnoticed, or bring back an older state. If the disk is full this
 // is left undone.
 func (s *Store) settle() error {
-	if s.refused() != nil { // a store that was moved away has its mark in both already
+	if s.refused() != nil {
 		return nil
 	}
 	if err := s.inPlace(); err != nil {
@@ -285,13 +284,12 @@ func (s *Store) refuse(err error) {
 	}
 }
 
-// refused returns the error of a store that has failed, whose file is damaged, or that was moved
-// away.
+// refused returns the error of a store that has failed, or whose file is damaged.
 func (s *Store) refused() error {
 	if err := s.failure.Load(); err != nil {
 		return *err
 	}
-	return s.Moved()
+	return nil
 }
 
 // view runs read in a transaction on the durable state. bbolt shows a commit as soon as it is
@@ -301,11 +299,6 @@ func (s *Store) view(read func(*rows.View) error) error {
 	if err := s.refused(); err != nil {
 		return err
 	}
-	return s.viewMoved(read)
-}
-
-// viewMoved is view for a store that may have been moved away.
-func (s *Store) viewMoved(read func(*rows.View) error) error {
 	published := s.published.newest()
 	tx, err := s.begin(false)
 	if err != nil {

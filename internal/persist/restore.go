@@ -31,16 +31,13 @@ type RestoreConfig struct {
 	Backup string
 	// Path is the new store's file. Its directory must be empty, or is made.
 	Path string
-	// Into is where the store is brought from Path, if it does not stay there.
-	Into string
-	// AsCopy restores a final backup as any other: the store that was made of it first may go on.
-	AsCopy bool
 	// Now is the time of the entries; the clock's if zero.
 	Now time.Time
 	// Progress, if set, is told now and then what is done of a step: records are
 	// verified, bytes copied, ledgers restored.
 	Progress func(step RestoreStep, done, total uint64)
 
+	moving   bool   // Backup is what a store that was moved has left: Path goes on from there
 	at       func() // for tests: called at each point at which the directory has changed
 	maxBatch int    // for tests: as Config.MaxBatchBytes
 }
@@ -65,29 +62,12 @@ type RestoredStore struct {
 	Own           uint64            // how many of them are the daemon's own, which nobody has to reconcile
 	Closed        uint64            // which have lost nothing, and stay as they are
 
-	// Moved: it was a final backup. The store has its identifier, its ledgers are as they were, and
-	// nothing needs reconciling. Ledgers, Own and Closed are 0.
-	Moved    bool
 	Contents record.Contents // of the backup
-
-	unclaim func() error
-}
-
-// TakeBack takes back that a final backup was restored, if the store could not be brought to Into.
-func (d RestoredStore) TakeBack() error {
-	if d.unclaim == nil {
-		return nil
-	}
-	return d.unclaim()
 }
 
 // Restore makes a store from a backup. The new store has an identifier of its own, and an entry
 // in every open ledger that records the restore (ledger.Restored). A backup that does not
 // verify is refused before anything is written.
-//
-// Of a final backup it makes the store that goes on, with the same identifier and the same
-// entries. It notes so beside the backup first, and refuses to do it a second time elsewhere:
-// of two stores that go on, each would forget what the other one has charged.
 //
 // The store gets its name only when all of it is durable. Until then it has another name,
 // beside which Open fails. After an error nothing is left behind.
@@ -102,29 +82,18 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 		c.Now = time.Unix(0, time.Now().UnixNano()).UTC()
 	}
 	dir := filepath.Dir(c.Path)
-	made, err := checkEmpty(dir)
-	if err != nil {
-		return done, err
+	made := false
+	if !c.moving {
+		if made, err = CheckEmpty(dir); err != nil {
+			return done, err
+		}
 	}
-	verified, err := verify.File(ctx,
-		verify.Config{Path: c.Backup, AnyRoot: true, Progress: func(n, of uint64) { c.Progress(StepVerify, n, of) }})
+	verified, err := verify.File(ctx, verify.Config{Path: c.Backup, AnyRoot: !c.moving,
+		Progress: func(n, of uint64) { c.Progress(StepVerify, n, of) }})
 	if err != nil {
 		return done, fmt.Errorf("backup %s is refused, nothing was written: %w", c.Backup, err)
 	}
 	done.Newest, done.Contents = verified.Newest, verified.Contents
-	done.Moved = verified.Final != nil && !c.AsCopy
-	if done.Moved {
-		unclaim, e := c.claim()
-		if e != nil {
-			return done, e
-		}
-		done.unclaim = unclaim
-		defer func() {
-			if _, e := os.Lstat(c.Path); err != nil && errors.Is(e, fs.ErrNotExist) {
-				err = errors.Join(err, unclaim())
-			}
-		}()
-	}
 	if err := makeDirectory(dir); err != nil {
 		return done, fmt.Errorf("store %s: %w", c.Path, err)
 	}
@@ -141,8 +110,9 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 	if done.SHA256, err = c.copy(ctx, temporary); err != nil {
 		return done, err
 	}
-	if done.Moved {
-		err = c.resume(temporary, *verified.Final, &done)
+	if c.moving {
+		done.From, done.StoreID = verified.StoreID, verified.StoreID
+		err = c.goOn(temporary)
 	} else {
 		err = c.restore(ctx, temporary, verified.Ledgers, &done)
 	}
@@ -160,8 +130,8 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 	return done, durable.SyncDirectory(dir)
 }
 
-// checkEmpty returns an error unless a directory is empty, or is not there: then made.
-func checkEmpty(dir string) (made bool, err error) {
+// CheckEmpty returns an error unless a directory is empty, or is not there: then made.
+func CheckEmpty(dir string) (made bool, err error) {
 	files, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

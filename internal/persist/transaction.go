@@ -68,9 +68,6 @@ func (s *Store) begin(writable bool) (tx *bolt.Tx, err error) {
 
 // beginNext begins the transaction after the newest published one. The caller has the turn.
 func (s *Store) beginNext() (*bolt.Tx, error) {
-	if err := s.Moved(); err != nil {
-		return nil, err
-	}
 	tx, err := s.begin(true)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/server/backups"
@@ -128,12 +127,11 @@ func (s *Server) enter(ctx context.Context, method string, req any) (err error) 
 func (s *Server) taking(method string) error {
 	switch {
 	case !ours(method):
+		return nil
 	case s.draining.Err() != nil:
 		return errDraining
-	case method != pb.Admin_Backup_FullMethodName:
-		return backups.Moved(s.config.Store)
 	}
-	return nil
+	return backups.Moved(s.config.Store)
 }
 
 // stream does for streams what unaryLog, unaryChecked and recovery do for calls. Its handlers wait for hours, and

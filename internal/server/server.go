@@ -155,7 +155,7 @@ func Start(config Config) (*Server, error) {
 		places: places.New(config.SigningKey), Upkeep: s.upkeep,
 		refused: refusals.New(refusals.Config{Now: time.Now, Say: said, Summary: s.keeper.Summary}),
 		backups: &backups.Sender{Store: config.Store,
-			Draining: s.draining, Drained: errDraining, Moved: s.unhealthy, Copied: s.upkeep.Copied,
+			Draining: s.draining, Drained: errDraining, Copied: s.upkeep.Copied,
 			Sent: func(ctx context.Context, b *pb.StoreBackup) {
 				b.Principal = principal(ctx)
 				s.upkeep.BackedUp(b)

@@ -547,11 +547,7 @@ func (x *StoreBackup) GetPrincipal() string {
 
 // BackupRequest asks for a copy of the whole store.
 type BackupRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the ledgers go on in the store that is made of this copy. The daemon marks its
-	// store as moved away before the copy is made, and refuses every other call from then on
-	// (UNAVAILABLE), also after a restart. It can be asked for the same copy again.
-	Final         bool `protobuf:"varint,1,opt,name=final,proto3" json:"final,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -584,13 +580,6 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
 	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *BackupRequest) GetFinal() bool {
-	if x != nil {
-		return x.Final
-	}
-	return false
 }
 
 // BackupResponse is one message of a copy: first begin, then chunks, then end.
@@ -800,7 +789,7 @@ type Verification struct {
 	// Of a whole store: SHA-256 over each ledger's name and newest hash, which pin all stored
 	// bytes. It stays the same when the ledgers are moved to another store.
 	Contents []byte `protobuf:"bytes,8,opt,name=contents,proto3" json:"contents,omitempty"`
-	// Of a final backup, or of a store that was moved away: when its final backup was made.
+	// Of a store that was moved away: when.
 	Moved         *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=moved,proto3" json:"moved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1110,9 +1099,8 @@ const file_accountant_v1_audit_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x16\n" +
 	"\x06sha256\x18\x03 \x01(\fR\x06sha256\x12\x1c\n" +
-	"\tprincipal\x18\x04 \x01(\tR\tprincipal\"%\n" +
-	"\rBackupRequest\x12\x14\n" +
-	"\x05final\x18\x01 \x01(\bR\x05final\"\x92\x02\n" +
+	"\tprincipal\x18\x04 \x01(\tR\tprincipal\"\x1c\n" +
+	"\rBackupRequestJ\x04\b\x01\x10\x02R\x05final\"\x92\x02\n" +
 	"\x0eBackupResponse\x12;\n" +
 	"\x05begin\x18\x01 \x01(\v2#.accountant.v1.BackupResponse.BeginH\x00R\x05begin\x12\x16\n" +
 	"\x05chunk\x18\x02 \x01(\fH\x00R\x05chunk\x125\n" +

@@ -5,7 +5,6 @@ package house
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -78,60 +77,40 @@ func (w *File) commit() (err error) {
 	return err
 }
 
-// Finish marks the file as a backup, and as a final one if final is set, in both root pages. It
-// returns the file for reading; closing it removes it.
-func (w *File) Finish(now time.Time, final *rows.Final) (content io.ReadCloser, size int64, err error) {
+// Finish marks the file as a backup, and returns its path.
+func (w *File) Finish(now time.Time) (path string, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.Discard())
 		}
 	}()
-	for range 2 {
-		if err := w.Set(rows.MetaBucket, rows.BackupKey, rows.NumberKey(uint64(now.UnixNano()))); err != nil {
-			return nil, 0, err
-		}
-		if final != nil {
-			if err := w.Set(rows.MetaBucket, rows.FinalKey, final.Append(nil)); err != nil {
-				return nil, 0, err
-			}
-		}
-		if err := w.commit(); err != nil {
-			return nil, 0, err
-		}
+	if err := w.tx.Commit(); err != nil {
+		return "", err
 	}
-	size = w.tx.Size()
-	path := w.db.Path()
-	if err := errors.Join(w.tx.Rollback(), w.db.Close(), os.Truncate(path, size)); err != nil {
-		return nil, 0, err
+	if err := rows.InBoth(w.db, func(meta *bolt.Bucket) error {
+		return rows.PutMark(meta, rows.BackupKey, rows.NumberKey(uint64(now.UnixNano())))
+	}); err != nil {
+		return "", err
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, 0, err
+	path = w.db.Path()
+	var size int64
+	if err := w.db.View(func(tx *bolt.Tx) error {
+		size = tx.Size()
+		return nil
+	}); err != nil {
+		return "", err
 	}
-	_ = os.Remove(path) // not everywhere: Close tries again
-	return removed{f}, size, nil
+	return path, errors.Join(w.db.Close(), os.Truncate(path, size))
 }
 
 // Discard gives the file up.
 func (w *File) Discard() error {
-	path := w.db.Path()
+	path := w.db.Path() // empty if it is closed already
 	if w.tx != nil {
 		_ = w.tx.Rollback() // it may have ended
 	}
 	err := w.db.Close()
 	if e := os.Remove(path); !errors.Is(e, os.ErrNotExist) {
-		err = errors.Join(err, e)
-	}
-	return err
-}
-
-// removed is a file that is removed when it is closed.
-type removed struct{ *os.File }
-
-// Close implements io.Closer.
-func (r removed) Close() error {
-	err := r.File.Close()
-	if e := os.Remove(r.Name()); !errors.Is(e, os.ErrNotExist) {
 		err = errors.Join(err, e)
 	}
 	return err

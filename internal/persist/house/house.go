@@ -6,8 +6,10 @@
 package house
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -19,6 +21,32 @@ import (
 // Read shows a file that was verified.
 func Read(path string, read func(*rows.View) error) error {
 	return rows.OpenToRead(path, 0, func(tx *bolt.Tx, _ io.ReaderAt) error { return read(&rows.View{Tx: tx}) })
+}
+
+// Open opens a file that Finish has made. Closing it removes it.
+func Open(path string) (content io.ReadCloser, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	_ = os.Remove(path) // not everywhere: Close tries again
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return Removed{f}, info.Size(), nil
+}
+
+// Removed is a file that is removed when it is closed.
+type Removed struct{ *os.File }
+
+// Close implements io.Closer.
+func (r Removed) Close() error {
+	err := r.File.Close()
+	if e := os.Remove(r.Name()); !errors.Is(e, os.ErrNotExist) {
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
 // Each calls f with every row of a bucket, in the order of keys. The bytes are valid during the call.

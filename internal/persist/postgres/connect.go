@@ -82,9 +82,9 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	b.Queue("INSERT INTO marks (daemon, session, n) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING", s.fence()...)
 	b.Queue(raise, s.mark(c)...)
 	b.Queue("SELECT value, current_setting('synchronous_commit'), (SELECT value FROM meta WHERE name = $1) "+
-		"FROM meta WHERE name = 'store'", rows.FinalName)
+		"FROM meta WHERE name = 'store'", rows.LeftName)
 	results := c.SendBatch(ctx, &b)
-	var value, final []byte
+	var value, left []byte
 	var synchronous string
 	err := func() error {
 		for range b.Len() - 1 {
@@ -92,7 +92,7 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 				return err
 			}
 		}
-		return results.QueryRow().Scan(&value, &synchronous, &final)
+		return results.QueryRow().Scan(&value, &synchronous, &left)
 	}()
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errNoID
@@ -111,8 +111,8 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	if final != nil {
-		if err := s.setMoved(final); err != nil {
+	if left != nil {
+		if err := s.setMoved(left); err != nil {
 			return err
 		}
 	}

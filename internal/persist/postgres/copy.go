@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/house"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -25,52 +27,61 @@ func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
 	if err := s.refused(); err != nil {
 		return nil, 0, err
 	}
-	return s.copy("heads", nil)
-}
-
-// copy copies what one snapshot shows, with heads from the given table.
-func (s *Store) copy(heads string, final *rows.Final) (content io.ReadCloser, size int64, err error) {
-	defer func() {
-		if err != nil {
-			err = s.failure(fmt.Errorf("a copy of %s: %w", s.config.name(), err))
-		}
-	}()
 	conn, err := s.pool.Acquire(s.closing)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, s.failure(err)
 	}
 	defer conn.Release()
-	c := conn.Conn()
-	f, err := house.Create()
-	if err != nil {
-		return nil, 0, err
-	}
-	now := time.Now()
-	err = func() error {
-		tx, err := c.BeginTx(s.closing, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-		if err != nil {
-			return err
+	path, err := copyTo(s.closing, conn.Conn())
+	if err == nil {
+		if err = s.cover(s.closing, conn.Conn()); err != nil {
+			err = errors.Join(err, os.Remove(path))
 		}
-		defer func() { _ = tx.Rollback(context.WithoutCancel(s.closing)) }() // after a commit it does nothing
-		copying := copying{File: f, ctx: s.closing, tx: tx, id: s.id, heads: heads}
-		if err := errors.Join(copying.run(), tx.Commit(s.closing)); err != nil {
-			return err
-		}
-		return s.cover(s.closing, c)
-	}()
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Discard())
 	}
-	return f.Finish(now, final)
+	if err != nil {
+		return nil, 0, s.failure(fmt.Errorf("a copy of %s: %w", s.config.name(), err))
+	}
+	return house.Open(path)
 }
 
-// copying is one run of copy.
+// Copy copies all ledgers of a database, which daemons may serve or which were moved away, as Backup does, and returns
+// the file's path. The database is only read.
+func Copy(ctx context.Context, c Config) (path string, err error) {
+	conn, err := c.connect(ctx)
+	if err == nil {
+		path, err = copyTo(ctx, conn)
+		err = errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	if err != nil {
+		return "", fmt.Errorf("a copy of %s: %w", c.name(), reach.Explained(err))
+	}
+	return path, nil
+}
+
+// copyTo copies what one snapshot shows to a file.
+func copyTo(ctx context.Context, c *pgx.Conn) (path string, err error) {
+	f, err := house.Create()
+	if err != nil {
+		return "", err
+	}
+	now := time.Now()
+	tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err == nil {
+		copying := copying{File: f, ctx: ctx, tx: tx}
+		err = errors.Join(copying.run(), tx.Rollback(context.WithoutCancel(ctx)))
+	}
+	if err != nil {
+		return "", errors.Join(err, f.Discard())
+	}
+	return f.Finish(now)
+}
+
+// copying is one run of copyTo.
 type copying struct {
 	*house.File
 	ctx   context.Context //nolint:containedctx // of this run
 	tx    pgx.Tx
-	id    string
-	heads string
+	heads string // the table
 
 	newest uint64 // log key
 }
@@ -100,12 +111,26 @@ func (c *copying) each(sql string, f func(pgx.Rows) error) error {
 }
 
 func (c *copying) meta() error {
+	var stored []byte
+	const ask = `SELECT value, CASE WHEN EXISTS (SELECT 1 FROM meta WHERE name = $1) THEN 'moved_heads' ELSE 'heads' END
+		FROM meta WHERE name = 'store'`
+	err := c.tx.QueryRow(c.ctx, ask, rows.LeftName).Scan(&stored, &c.heads)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = errNoID
+	}
+	if err != nil {
+		return err
+	}
+	id, err := parseID(stored)
+	if err != nil {
+		return err
+	}
 	if err := errors.Join(c.Set(rows.MetaBucket, rows.FormatKey, rows.Format()),
-		c.Set(rows.MetaBucket, []byte("store"), []byte(c.id))); err != nil {
+		c.Set(rows.MetaBucket, []byte("store"), []byte(id))); err != nil {
 		return err
 	}
 	var keys []rows.BoundKey
-	err := c.each(allKeys, addKey(&keys))
+	err = c.each(allKeys, addKey(&keys))
 	for n, k := range keys {
 		err = errors.Join(err, c.Set(rows.MetaBucket, rows.KeyRow(n), k.Append(nil)))
 	}

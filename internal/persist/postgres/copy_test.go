@@ -47,7 +47,7 @@ func filledStore(t testing.TB) *Store {
 		t.Fatal(err)
 	}
 	config := Config{URL: database(t)}
-	if err := Fill(context.Background(), config, path, nil); err != nil {
+	if _, _, err := Fill(context.Background(), config, path, nil); err != nil {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, config)
@@ -76,19 +76,19 @@ func TestBackup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "backup")
 	write(t, file, s.Backup)
 	done, err := verify.File(context.Background(), verify.Config{Path: file})
-	if err != nil || done.Contents.Sum() != want.Sum() || done.Final != nil || done.StoreID != s.ID() {
+	if err != nil || done.Contents.Sum() != want.Sum() || done.Left != nil || done.StoreID != s.ID() {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	restored, err := persist.Restore(context.Background(),
 		persist.RestoreConfig{Backup: file, Path: filepath.Join(t.TempDir(), "to", persist.FileName)})
-	if err != nil || restored.Moved || restored.Ledgers+restored.Closed != want.Ledgers {
+	if err != nil || restored.Ledgers+restored.Closed != want.Ledgers {
 		t.Errorf("%+v, %v", restored, err)
 	}
 }
 
-// A final backup ends the store for all daemons, and the one that is made of it goes on, in a directory
+// A store that was moved away is used by no daemon, and the one that is made of it goes on, in a directory
 // or in another database.
-func TestFinal(t *testing.T) {
+func TestLeave(t *testing.T) {
 	t.Parallel()
 	s := filledStore(t)
 	defer mustClose(t, s)
@@ -102,9 +102,16 @@ func TestFinal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "final")
-	write(t, file, s.Final)
-	write(t, file+".again", s.Final)
+	for _, to := range []string{"elsewhere", "there"} { // the first place was given up
+		if err := Leave(s.config, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := Copy(t.Context(), s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(file)
 	if err := other.with(t.Context(), func(ctx context.Context, c *pgx.Conn) error {
 		_, _, err := other.merge(ctx, c, 0)
 		return err
@@ -128,16 +135,16 @@ func TestFinal(t *testing.T) {
 	if err := other.Moved(); err == nil {
 		t.Error("the other daemon does not know it")
 	}
-	if _, err := Open(s.config); err == nil || !strings.Contains(err.Error(), "were moved away") {
+	if _, err := Open(s.config); err == nil || !strings.Contains(err.Error(), "were moved to there") {
 		t.Errorf("opened with %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "to", persist.FileName)
-	done, err := persist.Restore(context.Background(), persist.RestoreConfig{Backup: file, Path: path})
-	if err != nil || !done.Moved || done.StoreID != s.ID() || done.Contents.Sum() != want.Sum() {
+	done, err := persist.Arrive(t.Context(), file, path, nil)
+	if err != nil || done.StoreID != s.ID() || done.Contents.Sum() != want.Sum() {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	config := Config{URL: database(t)}
-	if err := Fill(context.Background(), config, path, nil); err != nil {
+	if _, _, err := Fill(context.Background(), config, path, nil); err != nil {
 		t.Fatal(err)
 	}
 	moved := mustOpen(t, config)
@@ -153,15 +160,10 @@ func TestFinal(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	verified, err := verify.File(context.Background(), verify.Config{Path: file})
-	if err != nil || verified.Final == nil {
-		t.Errorf("%+v, %v", verified, err)
-	}
 }
 
-// What is acknowledged while the final backup is made, by whichever daemon, is in it, and nothing is
-// acknowledged after it.
-func TestFinalWhileServing(t *testing.T) {
+// What is acknowledged while the ledgers leave, by whichever daemon, is moved, and nothing is acknowledged after it.
+func TestLeaveWhileServing(t *testing.T) {
 	config := Config{URL: database(t), ReadLimit: 2 * time.Second} // for so long it is tried once they have moved
 	stores := []*Store{mustOpen(t, config), mustOpen(t, config)}
 	t.Cleanup(func() { execute(t, config.URL, "ALTER TABLE moved_heads RENAME TO heads") })
@@ -200,15 +202,21 @@ func TestFinalWhileServing(t *testing.T) {
 	for range acknowledged {
 		<-started
 	}
-	file := filepath.Join(t.TempDir(), "final")
 	moving.Store(true)
-	write(t, file, stores[0].Final)
+	if err := Leave(config, "there"); err != nil {
+		t.Fatal(err)
+	}
+	file, err := Copy(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(file)
 	writers.Wait()
 	for _, s := range stores {
 		mustClose(t, s)
 	}
 	path := filepath.Join(t.TempDir(), "to", persist.FileName)
-	if _, err := persist.Restore(context.Background(), persist.RestoreConfig{Backup: file, Path: path}); err != nil {
+	if _, err := persist.Arrive(t.Context(), file, path, nil); err != nil {
 		t.Fatal(err)
 	}
 	moved, err := persist.Open(persist.Config{Path: path})

@@ -63,7 +63,7 @@ func (s *Store) failure(err error) error {
 	if isBroken(err) {
 		s.lost(err)
 	}
-	if codeOf(err) == noTable && s.Moved() == nil { // another daemon has made a final backup
+	if codeOf(err) == noTable && s.Moved() == nil { // its ledgers were moved away
 		s.pool.Reset() // a new connection learns of it
 	}
 	return fmt.Errorf("%w: %s: %w", ledger.ErrUnavailable, s.config.name(), err)

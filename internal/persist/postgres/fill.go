@@ -35,26 +35,24 @@ func (c Config) Name() string { return c.name() }
 
 // Fill makes the store of a verified bbolt file in a database that has none, in one transaction: all
 // of it is there afterwards, or nothing. It then reads everything back, and compares. A database that
-// has this very store, because an earlier Fill was cut off after its commit, is only compared.
-func Fill(ctx context.Context, c Config, file string, progress func(done, total uint64)) error {
+// has this very store, because an earlier Fill was cut off after its commit, is only compared. It returns the store's
+// identifier and contents.
+func Fill(ctx context.Context, c Config, file string, progress func(done, total uint64)) (
+	id string, want record.Contents, err error) {
 	pool, err := c.parse()
 	if err != nil {
-		return err
+		return "", want, err
 	}
 	if err := migrate(ctx, pool.ConnConfig, ""); err != nil {
-		return fmt.Errorf("store %s: %w", c.name(), reach.Explained(err))
+		return "", want, fmt.Errorf("store %s: %w", c.name(), reach.Explained(err))
 	}
-	if err := pool.BeforeConnect(ctx, pool.ConnConfig); err != nil {
-		return fmt.Errorf("store %s: %w", c.name(), err)
-	}
-	conn, err := pgx.ConnectConfig(ctx, pool.ConnConfig)
+	conn, err := c.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("store %s: %w", c.name(), err)
+		return "", want, fmt.Errorf("store %s: %w", c.name(), err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	return house.Read(file, func(v *rows.View) error {
-		want, err := v.Contents()
-		if err != nil {
+	err = house.Read(file, func(v *rows.View) error {
+		if want, err = v.Contents(); err != nil {
 			return err
 		}
 		f := filling{View: v, conn: conn, total: want.Ledgers + want.Entries, progress: progress}
@@ -68,8 +66,22 @@ func Fill(ctx context.Context, c Config, file string, progress func(done, total 
 		if err = c.compare(want, f.id); already && errors.Is(err, errOther) {
 			return fmt.Errorf("store %s: %w", c.name(), ErrThere)
 		}
+		id = f.id
 		return err
 	})
+	return id, want, err
+}
+
+// connect makes one connection, without what a daemon's sessions promise.
+func (c Config) connect(ctx context.Context) (*pgx.Conn, error) {
+	pool, err := c.parse()
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.BeforeConnect(ctx, pool.ConnConfig); err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, pool.ConnConfig)
 }
 
 // fillAbandoned is how long the server keeps the transaction of a Fill that says nothing.

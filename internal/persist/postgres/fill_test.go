@@ -132,20 +132,20 @@ func TestFill(t *testing.T) {
 			t.Errorf("%d of %d", n, of)
 		}
 	}
-	if err := Fill(context.Background(), config, path, progress); err != nil {
+	if _, _, err := Fill(context.Background(), config, path, progress); err != nil {
 		t.Fatal(err)
 	}
 	if done != total || total == 0 {
 		t.Errorf("%d of %d", done, total)
 	}
-	if err := Fill(context.Background(), config, path, nil); err != nil {
+	if _, _, err := Fill(context.Background(), config, path, nil); err != nil {
 		t.Errorf("once more: %v", err)
 	}
 	other, otherPath := fileStore(t, 1)
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Fill(context.Background(), config, otherPath, nil); !errors.Is(err, ErrNotEmpty) {
+	if _, _, err := Fill(context.Background(), config, otherPath, nil); !errors.Is(err, ErrNotEmpty) {
 		t.Errorf("another store: %v; want ErrNotEmpty", err)
 	}
 	file, err := persist.Open(persist.Config{Path: path})
@@ -174,7 +174,7 @@ func TestFillCutOff(t *testing.T) {
 	config := Config{URL: database(t)}
 	for cut := 4 * time.Millisecond; cut < time.Minute; cut += cut / 5 {
 		ctx, cancel := context.WithTimeout(context.Background(), cut)
-		err := Fill(ctx, config, path, nil)
+		_, _, err := Fill(ctx, config, path, nil)
 		late := ctx.Err() != nil
 		cancel()
 		if err == nil {
@@ -185,7 +185,7 @@ func TestFillCutOff(t *testing.T) {
 			t.Fatalf("after %v: %v", cut, err)
 		}
 	}
-	if err := Fill(context.Background(), config, path, nil); err != nil {
+	if _, _, err := Fill(context.Background(), config, path, nil); err != nil {
 		t.Fatal(err)
 	}
 }

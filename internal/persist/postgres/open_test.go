@@ -142,7 +142,7 @@ func TestLostIdentifier(t *testing.T) {
 	}
 	file, path := fileStore(t, 1)
 	mustClose(t, file)
-	if err := Fill(t.Context(), c, path, nil); !errors.Is(err, ledger.ErrDamaged) {
+	if _, _, err := Fill(t.Context(), c, path, nil); !errors.Is(err, ledger.ErrDamaged) {
 		t.Errorf("Fill = %v", err)
 	}
 }

@@ -112,7 +112,7 @@ type Store struct {
 	changed   changed
 	losses    losses
 	away      away
-	moved     atomic.Pointer[error] // why everything but a final backup is refused
+	moved     atomic.Pointer[error] // why everything is refused
 	outdated  atomic.Bool           // the tables are of a newer version than this program's
 	orphan    orphan                // of the committer, which alone uses it
 
@@ -128,20 +128,6 @@ var _ ledger.Store = (*Store)(nil)
 // database cannot be reached, if the connection is not safe, or if a newer version of this program
 // has changed the tables.
 func Open(c Config) (*Store, error) { return open(c, (*Store).Moved) }
-
-// OpenMoved opens a store whose ledgers were moved away. Final is all that it takes. It fails with ErrNotMoved if the
-// ledgers are still there.
-func OpenMoved(c Config) (*Store, error) {
-	return open(c, func(s *Store) error {
-		if s.Moved() == nil {
-			return ErrNotMoved
-		}
-		return nil
-	})
-}
-
-// ErrNotMoved means that a store serves its ledgers.
-var ErrNotMoved = errors.New("its ledgers were not moved away")
 
 // open opens a store and checks whether it is one that is wanted.
 func open(c Config, wanted func(*Store) error) (*Store, error) {

@@ -3,13 +3,16 @@
 package rows
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 )
 
-// FinalName is that of the mark of a store that was moved away, in a file and in a database.
-const FinalName = "final"
+// LeftName is that of the mark of a store whose ledgers were moved away, in a file and in a database.
+const LeftName = "left"
 
 // These rows of the meta bucket say what a file is. They are there where they hold.
 var (
@@ -19,10 +22,9 @@ var (
 	// BackupKey → the time (8 bytes, Unix nanoseconds) at which the file was made as a
 	// backup. Only a restore removes it.
 	BackupKey = []byte("backup")
-	// FinalKey → the time (8 bytes, Unix nanoseconds) at which the store was moved away. In a
-	// backup it means that the ledgers go on from there without a gap; in a store, that they go on
-	// elsewhere. Only a restore removes it.
-	FinalKey = []byte(FinalName)
+	// LeftKey → the time (8 bytes, Unix nanoseconds) from which on the store's ledgers go on elsewhere, and where. Only
+	// a store that is made of the file is without it.
+	LeftKey = []byte(LeftName)
 	// GapsKey → the newest log key (8 bytes) of a store that was in a database, whose daemons leave gaps
 	// between the log keys.
 	GapsKey = []byte("gaps")
@@ -68,60 +70,70 @@ func (v *View) checkMarks() error {
 	})
 }
 
-// Final says that the ledgers of a file were moved away from it.
-type Final struct{ At time.Time }
-
-// Append adds the row's bytes.
-func (f Final) Append(b []byte) []byte {
-	return AppendNumber(b, uint64(f.At.UnixNano()))
+// InBoth changes the meta bucket of a file twice, so that both root pages have the change: it holds if either one is
+// lost.
+func InBoth(db *bolt.DB, change func(meta *bolt.Bucket) error) error {
+	for range 2 {
+		err := db.Update(func(tx *bolt.Tx) error { return change(tx.Bucket([]byte(MetaBucket.String()))) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Final returns the mark of a file whose ledgers were moved away, or nil.
-func (v *View) Final() (*Final, error) {
-	value, err := v.Get(MetaBucket, FinalKey)
+// PutMark writes a row of the meta bucket.
+func PutMark(meta *bolt.Bucket, key, value []byte) error {
+	return meta.Put(key, Seal(MetaBucket, key, append(make([]byte, ChecksumSize), value...)))
+}
+
+// Left says that the ledgers of a store were moved away from it.
+type Left struct {
+	At time.Time
+	To string // the directory or the database where they go on
+}
+
+// Append adds the row's bytes.
+func (l Left) Append(b []byte) []byte {
+	return append(AppendNumber(b, uint64(l.At.UnixNano())), l.To...)
+}
+
+// Left returns the mark of a file whose ledgers were moved away, or nil.
+func (v *View) Left() (*Left, error) {
+	value, err := v.Get(MetaBucket, LeftKey)
 	if err != nil || value == nil {
 		return nil, err
 	}
-	f, err := ParseFinal(value)
+	l, err := ParseLeft(value)
 	if err != nil {
-		return nil, Damaged(MetaBucket, FinalKey, "%v", err)
+		return nil, Damaged(MetaBucket, LeftKey, "%v", err)
 	}
-	return &f, nil
+	return &l, nil
 }
 
-// ParseFinal reads the row's bytes.
-func ParseFinal(b []byte) (Final, error) {
-	if len(b) != 8 {
-		return Final{}, fmt.Errorf("%d bytes; want 8", len(b))
+// ParseLeft reads the row's bytes.
+func ParseLeft(b []byte) (Left, error) {
+	if len(b) < 8 {
+		return Left{}, fmt.Errorf("%d bytes; want at least 8", len(b))
 	}
-	return Final{time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC()}, nil
+	return Left{time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:])}, nil
 }
 
-// Moved says that no daemon may use the file at path, because its ledgers go on elsewhere.
-func (f *Final) Moved(path string) error {
-	return fmt.Errorf("its ledgers were moved away by a final backup, made %s, and go on in the store that was made "+
-		"of it: use that one. If there is none, because the move did not succeed, \"accountantd restore %s\" with "+
-		"--data NEWDIR or --store makes it of this file, with nothing lost; do so for one file only",
-		f.At.Format(time.RFC3339), path)
+// Error says that no daemon may use the store.
+func (l *Left) Error() string {
+	return fmt.Sprintf("its ledgers were moved to %s, at %s, and go on there: use that store. If the move was cut "+
+		"off, run \"accountantd move\" again with the same two places", l.To, l.At.Format(time.RFC3339))
 }
 
 // CheckBackup returns an error if the file at path is a backup that nobody has restored, or a store
 // that was moved away.
 func (v *View) CheckBackup(path string) error {
-	made, err := v.mark(BackupKey)
-	if err != nil {
-		return err
+	if left, err := v.Left(); err != nil || left != nil {
+		return cmp.Or(err, error(left))
 	}
-	switch final, err := v.Final(); {
-	case err != nil:
+	made, err := v.mark(BackupKey)
+	if err != nil || made == 0 {
 		return err
-	case final != nil && made == 0:
-		return final.Moved(path)
-	case final != nil:
-		return fmt.Errorf("it is a final backup, made %s: \"accountantd restore %s\" with --data NEWDIR or --store "+
-			"makes a store of it, which goes on where it ends", final.At.Format(time.RFC3339), path)
-	case made == 0:
-		return nil
 	}
 	return fmt.Errorf("it is a backup, made %s: what was charged since would be forgotten, and the store that it was "+
 		"made of may go on; \"accountantd restore %s --data NEWDIR\" makes a store of it",

@@ -41,7 +41,7 @@ type Result struct {
 	Keys             []rows.BoundKey
 
 	StoreID  string
-	Final    *rows.Final     // of a final backup, or of a store that was moved away; otherwise nil
+	Left     *rows.Left      // of a store that was moved away; otherwise nil
 	Contents record.Contents // a digest of all ledgers and entries
 }
 

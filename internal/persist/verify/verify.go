@@ -31,7 +31,8 @@ import (
 // (package pages), every ledger's log is decided again, and every row that follows from
 // the log is compared with what follows. The first thing that is wrong is an
 // *audit.Finding: a page, or else what comes first in the first ledger that has anything, or else what comes first of
-// what concerns several ledgers. Ledgers are gone through side by side, and it is the same finding whichever ends first.
+// what concerns several ledgers. Ledgers are gone through side by side, and it is the same finding
+// whichever ends first.
 //
 // Memory: that of one ledger for each processor (package audit), and some bytes of each ledger, and of each member of a
 // set.
@@ -56,7 +57,7 @@ func File(ctx context.Context, c Config) (done Result, err error) {
 		v := &verifier{View: &rows.View{Tx: tx}, Config: c, ctx: ctx}
 		err := v.run()
 		done = v.Result
-		if err == nil && (!c.AnyRoot || done.Final != nil) { // a gap would not be reconciled
+		if err == nil && !c.AnyRoot {
 			err = roots.Check(v.View, file, c.Path, v.id)
 		}
 		return err
@@ -86,7 +87,7 @@ func (v *verifier) run() error {
 	if v.Result.Keys, err = v.View.Keys(); err != nil {
 		return err
 	}
-	if v.Result.Final, err = v.View.Final(); err != nil {
+	if v.Result.Left, err = v.View.Left(); err != nil {
 		return err
 	}
 	v.StoreID, v.id = id, id

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backups sends copies of the store to clients, and knows whether the store was moved away by
-// a final one.
+// Package backups sends copies of the store to clients.
 package backups
 
 import (
@@ -29,16 +28,9 @@ type copier interface {
 	Backup() (content io.ReadCloser, size int64, err error)
 }
 
-// mover is a store whose ledgers can be moved to another store. After Final it refuses everything but
-// Final, also when it is opened again, and Moved says why.
-type mover interface {
-	Final() (content io.ReadCloser, size int64, err error)
-	Moved() error
-}
-
 // Moved returns why a store that was moved away is not used any more, or nil.
 func Moved(store ledger.Store) error {
-	if m, ok := store.(mover); ok {
+	if m, ok := store.(interface{ Moved() error }); ok {
 		return m.Moved()
 	}
 	return nil
@@ -49,7 +41,6 @@ type Sender struct {
 	Store    ledger.Store
 	Draining context.Context //nolint:containedctx // ends when the server stops
 	Drained  error           // of copies that are then under way
-	Moved    func()          // called once the store is moved away
 	// Copied is called after each attempt to make a copy, with when it began and how large the copy is. Sent is
 	// called once all of a copy was sent.
 	Copied func(start time.Time, size int64, err error)
@@ -60,21 +51,13 @@ type Sender struct {
 
 // Send answers a request. The copy is made at once and sent from there, so a slow client
 // holds up nothing. It ends early when the server stops.
-func (s *Sender) Send(req *pb.BackupRequest, stream pb.Admin_BackupServer) error {
+func (s *Sender) Send(_ *pb.BackupRequest, stream pb.Admin_BackupServer) error {
 	store, ok := s.Store.(copier)
 	if !ok {
 		return status.Error(codes.Unimplemented, "backup: this store cannot be copied while it serves")
 	}
-	copied := store.Backup
-	if req.GetFinal() {
-		m, ok := s.Store.(mover)
-		if !ok {
-			return status.Error(codes.Unimplemented, "backup: this store cannot be moved")
-		}
-		copied = m.Final
-	}
 	start := time.Now()
-	end, err := s.copy(copied, stream)
+	end, err := s.copy(store.Backup, stream)
 	if err != nil {
 		return err
 	}
@@ -97,9 +80,6 @@ func (s *Sender) copy(copied func() (io.ReadCloser, int64, error),
 	start := time.Now()
 	content, size, err := copied()
 	s.Copied(start, size, err)
-	if Moved(s.Store) != nil {
-		s.Moved()
-	}
 	if err != nil {
 		return nil, err
 	}

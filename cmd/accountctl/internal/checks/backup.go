@@ -3,15 +3,12 @@
 package checks
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,28 +29,12 @@ several daemons serve one database, only they can once a policy is in force.
 
 Size and SHA-256 are compared with the daemon's; FILE appears when all of it is
 there and durable. The key that signs heads is not in it. "accountctl verify
---backup FILE" checks everything in it.
-
-With --final the ledgers move: the daemon's store marks itself as moved away and
-refuses everything from then on, also after a restart. "accountantd restore FILE"
-makes the store that goes on, in a directory or in a database: with the same
-identifier, writers, reservations and receipts, and with nothing to reconcile. Jobs
-that try again go on when a daemon answers there. If FILE does not arrive, ask again,
-or restore the accountant.db of the stopped daemon itself; use one of the files only.
-
-With --final and --store no daemon is asked: the final backup of a database whose
-ledgers were moved away is made again, for when it was lost and the daemons have ended.`,
+--backup FILE" checks everything in it.`,
 		Example: `  accountctl backup ledgers.backup --server unix:/var/lib/accountant/accountant.sock
-  accountctl backup ledgers.backup --force --output json
-  accountctl backup moving.backup --final --yes
-  accountctl backup again.backup --final --yes --store postgres://accountant@db:5432/ledgers`,
+  accountctl backup ledgers.backup --force --output json`,
 		Args: cli.Arguments("FILE"),
 	}
 	force := c.Flags().Bool("force", false, "replace FILE if it is there")
-	final := c.Flags().Bool("final", false, "move the ledgers: the daemon's store refuses everything from then on")
-	yes := c.Flags().Bool("yes", false, "do not ask whether the ledgers are to move")
-	var moved movedStore
-	moved.addFlags(c)
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		file := args[0]
@@ -62,78 +43,24 @@ ledgers were moved away is made again, for when it was lost and the daemons have
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return cli.BadFile(file, err)
 		}
-		if err := moved.check(c, *final); err != nil {
-			return err
-		}
-		if *final && !*yes {
-			if err := confirmFinal(p, c, moved.URL != ""); err != nil {
-				return err
-			}
-		}
 		var end *accountantv1.BackupResponse_End
-		var err error
-		if moved.URL != "" {
-			end, err = backUp(c.Context(), p, moved.fetch, file, *force)
-		} else {
-			err = p.With(c, func(daemon *client.Client) (err error) {
-				fetch := daemon.Backup
-				if *final {
-					fetch = daemon.FinalBackup
-				}
-				end, err = backUp(c.Context(), p, fetch, file, *force)
-				return err
-			})
-		}
-		if err != nil {
+		if err := p.With(c, func(daemon *client.Client) (err error) {
+			end, err = backUp(c.Context(), p, daemon, file, *force)
+			return err
+		}); err != nil {
 			return err
 		}
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(end)
 		}
 		p.Paragraph(fmt.Sprintf("backed up: %s, %s, SHA-256 %x", file, byteText(end.GetSize()), end.GetSha256()))
-		switch {
-		case moved.URL != "":
-			p.Paragraph(fmt.Sprintf("This is the final backup of %s again: make one store of it, by "+
-				"\"accountantd restore %s\" and --data NEWDIR or --store, unless a store was made of an earlier one.",
-				moved.Name(), file))
-		case *final:
-			p.Paragraph(fmt.Sprintf("The daemon's store is moved away: stop the daemon, and make the store that goes "+
-				"on with \"accountantd restore %s\" and --data NEWDIR or --store.", file))
-		}
 		return nil
 	}
 	return c
 }
 
-// confirmFinal asks on a terminal whether the ledgers are to move. Elsewhere --yes must say so.
-func confirmFinal(p *cli.Program, c *cobra.Command, again bool) error {
-	question, no := "After a final backup the daemon's store refuses everything, and its ledgers go on only in the "+
-		"store that is made of FILE. Go on? [y/N] ", "no backup was made, and the daemon goes on"
-	if again {
-		question, no = "If a store was made of an earlier final backup, one that is made of FILE would spend the same "+
-			"budgets once more. Was none made? [y/N] ", "no backup was made; use the store that was made of the "+
-			"earlier one"
-	}
-	if !cli.IsTerminal(p.In) || !cli.IsTerminal(p.Err) {
-		return cli.Usage(c, "--final ends the daemon's store: it refuses everything from then on; allowed: with --yes")
-	}
-	_, _ = fmt.Fprint(p.Err, question)
-	line, err := bufio.NewReader(p.In).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if reply := strings.ToLower(strings.TrimSpace(line)); reply != "y" && reply != "yes" {
-		return errors.New(no)
-	}
-	return nil
-}
-
-// fetch writes a backup that the daemon makes.
-type fetch func(ctx context.Context, w io.Writer,
-	progress func(done, total uint64)) (*accountantv1.BackupResponse_End, error)
-
 // backUp writes beside file, and gives it its name once it is whole and durable.
-func backUp(ctx context.Context, p *cli.Program, fetch fetch, file string,
+func backUp(ctx context.Context, p *cli.Program, daemon *client.Client, file string,
 	force bool) (end *accountantv1.BackupResponse_End, err error) {
 	dir := filepath.Dir(file)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*.tmp") // mode 0600
@@ -146,7 +73,7 @@ func backUp(ctx context.Context, p *cli.Program, fetch fetch, file string,
 		}
 	}()
 	progress := p.ProgressOf("backup", byteText)
-	end, err = fetch(ctx, f, progress.Set)
+	end, err = daemon.Backup(ctx, f, progress.Set)
 	progress.End()
 	if err == nil {
 		err = f.Sync()

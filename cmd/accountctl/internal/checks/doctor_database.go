@@ -107,10 +107,10 @@ func (d *database) findings(f inspect.Facts) (found []finding) {
 	found = append(found, userFinding(f), tablesFinding(f), sessionsFinding(f), poolerFinding(f))
 	switch {
 	case f.Moved != nil:
-		found = append(found, finding{"store", foundFail, fmt.Sprintf("the ledgers of store %s were moved away by a "+
-			"final backup, made %s: daemons on this database refuse everything", f.Store,
+		found = append(found, finding{"store", foundFail, fmt.Sprintf("the ledgers of store %s were moved to %s at "+
+			"%s: daemons on this database refuse everything", f.Store, cli.Clean(f.Moved.To),
 			f.Moved.At.UTC().Format(time.RFC3339)),
-			"use the store that was made of that backup; if the move was given up, docs/fleet.md says how to go back"})
+			"use that store; if the move was cut off, run \"accountantd move\" again with the same two places"})
 	case f.Store != "":
 		found = append(found, finding{"store", foundOK, "the database has the store " + f.Store, ""})
 	}
@@ -235,7 +235,7 @@ func userFinding(f inspect.Facts) finding {
 	case len(f.NotOwner) > 0:
 		return finding{"user", foundWarn, fmt.Sprintf("%s may use the tables, and some belong to somebody else: %s",
 			f.User, strings.Join(f.NotOwner, ", ")), "make them over to " + f.User + " (ALTER TABLE … OWNER TO): the " +
-			"owner alone can bring them up to date and make a final backup"}
+			"owner alone can bring them up to date and move them"}
 	case f.Superuser:
 		return finding{"user", foundWarn, f.User + " is a superuser, who can do everything on the server",
 			"give daemons a user of their own, to whom only this database belongs"}

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,17 +128,10 @@ func TestDoctorOfADatabase(t *testing.T) {
 	execute(t, url, "ALTER ROLE "+role+" SET search_path = nowhere")
 	looks(t, clerk, 1, map[string]string{"user": "fail search_path"})
 
-	final, _, err := store.Final()
-	if err != nil {
+	if err := postgres.Leave(postgres.Config{URL: url}, "/data"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.Copy(io.Discard, final); err != nil {
-		t.Error(err)
-	}
-	if err := final.Close(); err != nil {
-		t.Error(err)
-	}
-	looks(t, at(url), 1, map[string]string{"store": "fail were moved away"})
+	looks(t, at(url), 1, map[string]string{"store": "fail were moved to /data"})
 	execute(t, url, "INSERT INTO schema_version (version_id, is_applied) VALUES (4711, true)")
 	looks(t, at(url), 1, map[string]string{"tables": "fail version 4711, of a newer version"})
 }

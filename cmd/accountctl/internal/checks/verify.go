@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/postgres"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
 	verifyfile "github.com/dpaccountant/accountant/internal/persist/verify"
 )
 
@@ -25,6 +29,7 @@ type verification struct {
 	*cli.Program
 	name                  string
 	entries, backup, data string
+	store                 reach.Address
 	receipts, heads       []string
 	key                   string
 	kept                  []audit.Witness
@@ -33,7 +38,7 @@ type verification struct {
 func verify(p *cli.Program) *cobra.Command {
 	v := verification{Program: p}
 	c := &cobra.Command{
-		Use:   "verify (NAME | --entries FILE | --backup FILE | --data DIR)",
+		Use:   "verify (NAME | --entries FILE | --backup FILE | --data DIR | --store ADDRESS)",
 		Short: "Check that ledgers are what their entries make of them",
 		Long: `Go through every entry of a ledger, from the first on, and decide it again: the chain
 of hashes, positions, each writer's numbers, budgets and plans, reservations
@@ -44,6 +49,8 @@ those that are shown or stored. The first thing that is wrong is named.
   verify --entries FILE  what "entries NAME --raw --output jsonl" has written
   verify --backup FILE   what "backup FILE" has written: every page and ledger
   verify --data DIR      the data directory of a daemon that has stopped
+  verify --store ADDRESS a database, also while daemons serve it; TMPDIR must
+                         have room for a copy
 
 With --receipt and --signed-head, which may be repeated, it is compared with what was
 kept: a receipt as "report --output json" prints it, a head as "head --output json"
@@ -66,6 +73,9 @@ Exit status: 1 if anything is wrong.`,
 	f.StringVar(&v.entries, "entries", "", "exported entries to verify; \"-\" is standard input")
 	f.StringVar(&v.backup, "backup", "", "a backup to verify")
 	f.StringVar(&v.data, "data", "", "a data directory to verify, of a daemon that has stopped")
+	f.StringVar(&v.store.URL, "store", "", "a PostgreSQL database to verify: its `address`, "+
+		"postgres://USER@HOST:PORT/DATABASE")
+	f.StringVar(&v.store.PasswordFile, "store-password-file", "", "`file` with the database user's password")
 	f.StringArrayVar(&v.receipts, "receipt", nil, "a `file` with a receipt that must be of the ledger; may be repeated")
 	f.StringArrayVar(&v.heads, "signed-head", nil,
 		"a `file` with a signed head that the ledger must have had; may be repeated")
@@ -73,13 +83,13 @@ Exit status: 1 if anything is wrong.`,
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		given := len(args)
-		for _, name := range []string{"entries", "backup", "data"} {
+		for _, name := range []string{"entries", "backup", "data", "store"} {
 			if f.Changed(name) {
 				given++
 			}
 		}
 		if given != 1 {
-			return cli.Usage(c, "%d of NAME, --entries, --backup and --data are given; allowed: one", given)
+			return cli.Usage(c, "%d of NAME, --entries, --backup, --data and --store are given; allowed: one", given)
 		}
 		if len(args) == 1 {
 			v.name = args[0]
@@ -119,7 +129,7 @@ func verifiedText(name string, found *accountantv1.Verification) string {
 		text += fmt.Sprintf("\ncontents: SHA-256 %x over all ledgers and entries", contents)
 	}
 	if at := found.GetMoved(); at != nil {
-		text += fmt.Sprintf("\nmoved away by a final backup, made %s", at.AsTime().Format(time.RFC3339))
+		text += fmt.Sprintf("\nmoved away at %s", at.AsTime().Format(time.RFC3339))
 	}
 	for _, k := range found.GetSigningKeys() {
 		since := k.GetSince().AsTime().Format(time.RFC3339)
@@ -188,6 +198,12 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 		if c.Flags().Changed("data") {
 			path = filepath.Join(v.data, persist.FileName)
 		}
+		if c.Flags().Changed("store") {
+			if path, err = v.copied(c); err != nil {
+				return nil, err
+			}
+			defer func() { _ = os.Remove(path) }() // a file of TMPDIR
+		}
 		done, err := verifyfile.File(c.Context(), verifyfile.Config{Path: path, Kept: v.kept, Progress: progress.Set})
 		found := &accountantv1.Verification{Ledgers: done.Ledgers, Entries: done.Entries,
 			Witnesses: uint64(done.Witnesses)}
@@ -202,8 +218,8 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 			sum := done.Contents.Sum()
 			found.Contents = sum[:]
 		}
-		if done.Final != nil {
-			found.Moved = timestamppb.New(done.Final.At)
+		if done.Left != nil {
+			found.Moved = timestamppb.New(done.Left.At)
 		}
 		return found, err
 	}
@@ -217,6 +233,17 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 		}
 	}
 	return found, err
+}
+
+// copied copies a database to a file.
+func (v *verification) copied(c *cobra.Command) (path string, err error) {
+	if err := checkAddress(c, v.store); err != nil {
+		return "", err
+	}
+	if _, err := inspect.There(c.Context(), v.store); err != nil {
+		return "", err
+	}
+	return postgres.Copy(c.Context(), postgres.Config{URL: v.store.URL, PasswordFile: v.store.PasswordFile})
 }
 
 func entryText(n uint64) string { return fmt.Sprintf("%d entries", n) }

@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ type Facts struct {
 
 	Store string          // identifier; empty if no daemon was started on it yet
 	Keys  []rows.BoundKey // to which it was bound, the one in use last
-	Moved *rows.Final     // its ledgers were moved away; nil if they were not
+	Moved *rows.Left      // its ledgers were moved away; nil if they were not
 	Lost  []Loss          // ledgers of which entries were lost, until somebody reconciles them
 
 	// Rotating is the fingerprint, in hexadecimal, of the key of a rotate-key that was begun and not finished; empty if
@@ -90,6 +91,20 @@ func Look(ctx context.Context, at reach.Address) (f Facts, err error) {
 		}
 	}
 	return f, f.pooler(ctx, c, at) // last, as it may lose the connection
+}
+
+// There looks at a database that must have a store. Opening it would make one where it is mistaken for another.
+func There(ctx context.Context, at reach.Address) (f Facts, err error) {
+	f, err = Look(ctx, at)
+	switch {
+	case err != nil:
+	case !f.Readable():
+		err = fmt.Errorf("the user may not read the tables of the database %s, or they are of a newer version: "+
+			"\"accountctl doctor --store\" says more", at.Name())
+	case f.Store == "":
+		err = fmt.Errorf("no daemon was ever started on the database %s; allowed: one that has ledgers", at.Name())
+	}
+	return f, err
 }
 
 // silent makes the error of a connection that nobody answered an ErrNoAnswer with the same text.
@@ -176,9 +191,9 @@ func (f *Facts) store(ctx context.Context, c *pgx.Conn) (err error) {
 			f.Store = string(value)
 		case name == NoteRow+rows.RotatingNote:
 			f.Rotating = string(value)
-		case name == rows.FinalName:
-			final, err := rows.ParseFinal(value)
-			f.Moved = &final
+		case name == rows.LeftName:
+			left, err := rows.ParseLeft(value)
+			f.Moved = &left
 			return err
 		case strings.HasPrefix(name, rows.KeyPrefix):
 			f.Keys, err = rows.AppendKey(f.Keys, []byte(name), []byte(rows.KeyName(len(f.Keys))), stored)

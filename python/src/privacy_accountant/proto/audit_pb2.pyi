@@ -7,10 +7,8 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class BackupRequest(_message.Message):
-    __slots__ = ["final"]
-    FINAL_FIELD_NUMBER: _ClassVar[int]
-    final: bool
-    def __init__(self, final: bool = ...) -> None: ...
+    __slots__ = []
+    def __init__(self) -> None: ...
 
 class BackupResponse(_message.Message):
     __slots__ = ["begin", "chunk", "end"]
