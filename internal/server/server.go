@@ -60,6 +60,7 @@ type Server struct {
 	keeper  *keeper.Keeper
 	shared  fleet.Shared // of a store that other daemons write to as well; otherwise nil
 	expiry  *expiry
+	census  *census
 	gate    *gate.Gate
 	grpc    *grpc.Server
 	health  *health.Server
@@ -142,7 +143,8 @@ func Start(config Config) (*Server, error) {
 	s.metrics.describe(config.Version)
 	s.metrics.watch(s.keeper, config.Store)
 	s.metrics.budgets.read(s.keeper, s.shared, config.BudgetLedgers)
-	s.countLedgers()
+	s.census = &census{store: config.Store, shared: s.shared != nil, gauge: s.metrics.ledgers,
+		found: s.metrics.budgets.found, logger: config.Logger}
 	s.expiry = newExpiry(s.keeper, config.Logger)
 	s.grpc = grpc.NewServer(s.options()...)
 	s.metrics.watchQuestions(questions)
@@ -150,7 +152,7 @@ func Start(config Config) (*Server, error) {
 	s.metrics.watchTokens(s.tokens)
 	handlers := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, inTime: questions,
 		sessions: sessions.New(s.keeper, questions), plans: sessions.New(plans{s.keeper}, questions),
-		gate: s.gate, draining: s.draining, expiry: s.expiry, version: config.Version,
+		gate: s.gate, draining: s.draining, expiry: s.expiry, census: s.census, version: config.Version,
 		signer: signing.Signer{Key: config.SigningKey, Newest: config.NewestKey},
 		places: places.New(config.SigningKey), Upkeep: s.upkeep,
 		refused: refusals.New(refusals.Config{Now: time.Now, Say: said, Summary: s.keeper.Summary}),
@@ -259,46 +261,6 @@ func (s *Server) closeListeners() error {
 	return errors.Join(errs...)
 }
 
-// countEvery is how often a daemon looks for ledgers that other daemons of its store have made.
-const countEvery = time.Minute
-
-// followLedgers counts again and again what other daemons have made too.
-func (s *Server) followLedgers(end context.Context) {
-	for tick := time.Tick(countEvery); ; {
-		select {
-		case <-end.Done():
-			return
-		case <-tick:
-			s.countLedgers()
-		}
-	}
-}
-
-// countLedgers sets their number; from here on each new one of this daemon is added. A ledger
-// that cannot be read ends the count but not the start: it affects no other.
-func (s *Server) countLedgers() {
-	const page = 1000
-	n := 0
-	for last := ""; ; {
-		found, err := s.config.Store.List("", last, page)
-		if err != nil {
-			s.config.Logger.Warn("ledgers are not all counted", "after", last, "error", err)
-			return
-		}
-		for _, l := range found {
-			if l.Genesis.Spec.Dataset == nil {
-				n++
-			}
-			s.metrics.budgets.found(l)
-		}
-		if len(found) < page {
-			s.metrics.ledgers.Set(float64(n))
-			return
-		}
-		last = found[page-1].Genesis.Spec.Name
-	}
-}
-
 // Addrs are the addresses of the gRPC service, as Config.Listen orders them.
 func (s *Server) Addrs() []string {
 	var all []string
@@ -350,9 +312,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	working.Go(func() { s.gate.Run(s.draining, s.config.Reload) })
 	working.Go(func() { s.upkeep.Run(s.draining) })
 	working.Go(func() { s.overviews.Background(s.draining) })
-	if s.shared != nil {
-		working.Go(func() { s.followLedgers(s.draining) })
-	}
+	working.Go(func() { s.census.run(s.draining) })
 	if s.tokens != nil {
 		working.Go(func() { s.tokens.Run(s.draining) })
 	}

@@ -42,6 +42,7 @@ type service struct {
 	gate     *gate.Gate
 	draining context.Context
 	expiry   *expiry
+	census   *census
 	version  string
 
 	charges  [mechanism.ZeroOut + 1]*wire.Charges // of unary calls, by adjacency
@@ -83,12 +84,13 @@ func (s *service) CreateLedger(ctx context.Context, req *pb.CreateLedgerRequest)
 		return nil, err
 	}
 	genesis := ledger.Genesis{Spec: spec, Principal: principal(ctx)}
-	summary, created, err := s.keeper.CreateFor(ctx, genesis, passage(ctx).Caller())
-	if err != nil {
+	var summary ledger.Summary
+	var created bool
+	if err := s.census.create(func() (_ bool, err error) {
+		summary, created, err = s.keeper.CreateFor(ctx, genesis, passage(ctx).Caller())
+		return created, err
+	}); err != nil {
 		return nil, wire.InSpec(err)
-	}
-	if created {
-		s.metrics.ledgers.Inc()
 	}
 	view, err := s.keeper.View(ctx, summary.Genesis.Spec.Name)
 	if err != nil {

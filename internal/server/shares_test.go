@@ -115,13 +115,15 @@ func (s *listed) List(_, after string, _ int) (all []ledger.Summary, err error) 
 func TestLedgersOfOtherDaemonsAreShown(t *testing.T) {
 	t.Parallel()
 	store := &listed{names: []string{"a"}}
-	s := &Server{config: Config{Store: store, Logger: slog.New(slog.DiscardHandler)}, metrics: NewMetrics()}
-	s.metrics.budgets.read(nil, nil, 10)
-	s.countLedgers()
-	s.metrics.budgets.take(t.Context())
+	m := NewMetrics()
+	c := &census{store: store, shared: true, gauge: m.ledgers, found: m.budgets.found,
+		logger: slog.New(slog.DiscardHandler)}
+	m.budgets.read(nil, nil, 10)
+	c.count(t.Context())
+	m.budgets.take(t.Context())
 	store.names = append(store.names, "b")
-	s.countLedgers()
-	changed := s.metrics.budgets.take(t.Context())
+	c.count(t.Context())
+	changed := m.budgets.take(t.Context())
 	if _, found := changed["b"]; !found || len(changed) != 1 {
 		t.Errorf("to be read: %v; want b alone, as a was read before", changed)
 	}
