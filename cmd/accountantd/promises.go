@@ -10,15 +10,15 @@ import (
 )
 
 // inFile says what a file on this machine promises.
-func inFile() upkeep.Place {
+func inFile(w *merging) upkeep.Place {
 	return upkeep.Place{Kind: "file", Promises: func() ([]string, error) {
 		return []string{"A charge is acknowledged once it is synced to the disk, so it survives a crash of the " +
 			"daemon and of its machine.", "It does not survive the loss of the disk, unless a backup has it."}, nil
-	}}
+	}, Warnings: func() ([]string, error) { return w.warnings(), nil }}
 }
 
 // inDatabase says what a database promises and has lost, by what its primary answers now.
-func inDatabase(d inspected) upkeep.Place {
+func inDatabase(d inspected, w *merging) upkeep.Place {
 	return upkeep.Place{Kind: "database", Promises: func() ([]string, error) {
 		p, err := d.Promises()
 		if err != nil {
@@ -27,11 +27,12 @@ func inDatabase(d inspected) upkeep.Place {
 		return promises(p), nil
 	}, Warnings: func() ([]string, error) {
 		lost, err := d.Lost()
-		if err != nil || len(lost) == 0 {
-			return nil, err
+		warnings := w.warnings()
+		if len(lost) > 0 {
+			warnings = append(warnings, "The database has lost acknowledged entries of "+inspect.Lossy(lost)+". Each of "+
+				"these ledgers takes nothing until somebody reconciles it (docs/fleet.md).")
 		}
-		return []string{"The database has lost acknowledged entries of " + inspect.Lossy(lost) + ". Each of these " +
-			"ledgers takes nothing until somebody reconciles it (docs/fleet.md)."}, nil
+		return warnings, err
 	}}
 }
 

@@ -87,6 +87,7 @@ func (s settings) checkStorage() error {
 // failure then says why. config is as far as it is known before there is a store.
 func (s settings) openStore(ctx context.Context, config server.Config, m *server.Metrics, r *spans.Recorder) (
 	store kept, place upkeep.Place, failed <-chan struct{}, failure func() error, err error) {
+	w := watchMerging(m)
 	if s.storage.url == "" {
 		file, err := persist.Open(persist.Config{
 			Path: filepath.Join(s.data, persist.FileName), Traces: []string{keyFile, socketFile}, Init: s.init,
@@ -94,11 +95,12 @@ func (s settings) openStore(ctx context.Context, config server.Config, m *server
 				m.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
 				r.Commit(c.Duration, c.Sync)
 			},
+			Merged: w.tried,
 		})
 		if err != nil {
 			return nil, upkeep.Place{}, nil, nil, err
 		}
-		return file, inFile(), file.Failed(), file.Failure, nil
+		return file, inFile(w), file.Failed(), file.Failure, nil
 	}
 	if err := os.MkdirAll(s.data, 0o700); err != nil { // of the socket, and of a signing key that is made
 		return nil, upkeep.Place{}, nil, nil, err
@@ -110,12 +112,13 @@ func (s settings) openStore(ctx context.Context, config server.Config, m *server
 			Allowed: "another directory"}
 	}
 	o := observer(m, r)
+	o.Merged = w.tried
 	database, err := awaitDatabase(ctx, config, o.Away, func() (*postgres.Store, error) { return s.openDatabase(o) })
 	if err != nil {
 		return nil, upkeep.Place{}, nil, nil, err
 	}
 	m.AddAsked(newReplication(database))
-	return database, inDatabase(database), nil, func() error { return nil }, nil
+	return database, inDatabase(database, w), nil, func() error { return nil }, nil
 }
 
 // servedFile is the file in --data with the identifier of the store in a database that a daemon served from there.

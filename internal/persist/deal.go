@@ -38,6 +38,7 @@ func (s *Store) deal(least int64) (more bool, err error) {
 	if errors.Is(err, errNoneToDeal) {
 		return false, nil
 	}
+	s.config.Merged(err)
 	if err != nil { // such as a full disk: the next commit asks again, for less, which may have room and makes some
 		s.damage(err)
 		s.upkeep.step.Store(max(step/2, tailBytes))

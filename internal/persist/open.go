@@ -36,6 +36,9 @@ func Open(c Config) (*Store, error) {
 	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, ledger.MaxAppendBytes)
 	c.GroupWait = cmp.Or(c.GroupWait, time.Millisecond)
 	c.AllocationStep = cmp.Or(c.AllocationStep, 16<<20)
+	if c.Merged == nil {
+		c.Merged = func(error) {}
+	}
 	if c.hooks.commit == nil {
 		c.hooks.commit = (*bolt.Tx).Commit
 	}

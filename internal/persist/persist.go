@@ -65,6 +65,8 @@ type Config struct {
 	// Observe, if set, is called after each commit by the committer: it must be
 	// quick.
 	Observe func(Commit)
+	// Merged, if set, is told how each attempt to deal cold entries out into packs has ended. It must be quick.
+	Merged func(error)
 
 	hooks hooks
 }

@@ -44,10 +44,14 @@ const (
 func (s *Store) merges() {
 	every, o := s.config.cold.every, orphan(0)
 	for pause(s.closing, every); s.closing.Err() == nil; pause(s.closing, every) {
-		for after, more, err := uint64(0), true, error(nil); more && err == nil && s.refused() == nil; {
+		after, more, err := uint64(0), true, error(nil)
+		for more && err == nil && s.refused() == nil {
 			began := time.Now()
 			after, more, err = s.mergeAfter(after, &o) // what fails is tried again in the next pass
 			pause(s.closing, time.Since(began))        // as much time as merging takes is left to others
+		}
+		if s.config.Observer.Merged != nil && s.refused() == nil {
+			s.config.Observer.Merged(err)
 		}
 	}
 }

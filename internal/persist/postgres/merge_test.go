@@ -123,6 +123,42 @@ func TestMergeColdOnly(t *testing.T) {
 	}
 }
 
+// Whoever watches is told of each pass that fails, and of the next one that does not.
+func TestMergeFails(t *testing.T) {
+	t.Parallel()
+	passes := make(chan error)
+	url := database(t)
+	s := mustOpen(t, Config{URL: url, cold: cold{every: time.Millisecond, many: 1, bytes: 1, idle: time.Hour},
+		Observer: Observer{Merged: func(err error) {
+			select {
+			case passes <- err:
+			case <-t.Context().Done():
+			}
+		}}})
+	defer mustClose(t, s)
+	charged(t, s, "l", 10)
+	until := func(what string, wanted func(error) bool) {
+		t.Helper()
+		for range 1000 {
+			if wanted(<-passes) {
+				return
+			}
+		}
+		t.Errorf("no pass that %s", what)
+	}
+	execute(t, url, "ALTER TABLE packs RENAME TO away")
+	if err := storetest.Charge(s, "l", 1); err != nil {
+		t.Fatal(err)
+	}
+	until("failed", func(err error) bool { return err != nil })
+	execute(t, url, "ALTER TABLE away RENAME TO packs")
+	until("succeeded", func(err error) bool { return err == nil })
+	go func() {
+		for range passes { // until the store is closed
+		}
+	}()
+}
+
 // A fault at each message of a merge leaves all entries as they were, and the next one merges them: it ends the session
 // that may hold them.
 func TestFaultAtEveryMessageOfAMerge(t *testing.T) {

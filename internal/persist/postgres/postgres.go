@@ -72,6 +72,9 @@ type Observer struct {
 	// Lost is called when the database was found to lack a ledger's entry that was acknowledged, with the newest that
 	// is known, and once more if that cannot be written into the ledger, with the reason.
 	Lost func(ledger string, newest ledger.Head, err error)
+	// Merged is called after each pass in which cold rows are merged, with what has ended it early, or nil. While the
+	// database is away there are no passes.
+	Merged func(error)
 }
 
 // Commit describes one durable commit.

@@ -112,7 +112,7 @@ func (d *database) findings(f inspect.Facts) (found []finding) {
 			f.Moved.At.UTC().Format(time.RFC3339)),
 			"use that store; if the move was cut off, run \"accountantd move\" again with the same two places"})
 	case f.Store != "":
-		found = append(found, finding{"store", foundOK, "the database has the store " + f.Store, ""})
+		found = append(found, finding{"store", foundOK, "the database has the store " + f.Store, ""}, roomFinding(f))
 	}
 	if len(f.Lost) > 0 {
 		found = append(found, finding{"lost entries", foundFail, "the database has lost acknowledged entries of " +
@@ -259,6 +259,23 @@ func tablesFinding(f inspect.Facts) finding {
 			"the first daemon of this version brings them up to date; earlier ones do not start on them then"}
 	}
 	return finding{"tables", foundOK, fmt.Sprintf("version %d, the newest that this program knows", f.Tables), ""}
+}
+
+// roomFinding is about the room that the tables take.
+func roomFinding(f inspect.Facts) finding {
+	switch {
+	case !f.Autovacuum:
+		return finding{"room", foundWarn, "autovacuum is off: the room of merged entries is not used again, and the " +
+			"tables grow for ever", "set autovacuum = on and track_counts = on in postgresql.conf"}
+	case len(f.NoVacuum) > 0:
+		return finding{"room", foundWarn, "autovacuum is off for " + strings.Join(f.NoVacuum, ", ") + ": the room of " +
+			"merged entries is not used again, and these tables grow for ever",
+			"ALTER TABLE … RESET (autovacuum_enabled), for each of them"}
+	case f.Unmerged:
+		return finding{"room", foundWarn, "entries of more than an hour ago are not merged: they take several times the " +
+			"room", "start a daemon, which merges them within minutes; if one runs, its log says why it cannot"}
+	}
+	return finding{"room", foundOK, "cold entries are merged, and autovacuum is on", ""}
 }
 
 func sessionsFinding(f inspect.Facts) finding {

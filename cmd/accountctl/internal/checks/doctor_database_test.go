@@ -128,6 +128,13 @@ func TestDoctorOfADatabase(t *testing.T) {
 	execute(t, url, "ALTER ROLE "+role+" SET search_path = nowhere")
 	looks(t, clerk, 1, map[string]string{"user": "fail search_path"})
 
+	looks(t, at(url), 1, map[string]string{"room": "ok"})
+	execute(t, url, "ALTER TABLE tail SET (autovacuum_enabled = off)")
+	looks(t, at(url), 1, map[string]string{"room": "warn autovacuum is off for tail"})
+	execute(t, url, "ALTER TABLE tail RESET (autovacuum_enabled)", "INSERT INTO tail (number, last, value, written) "+
+		"VALUES (4711, 1, '', now() - interval '2 hours')")
+	looks(t, at(url), 1, map[string]string{"room": "warn not merged"})
+	execute(t, url, "DELETE FROM tail WHERE number = 4711")
 	if err := postgres.Leave(postgres.Config{URL: url}, "/data"); err != nil {
 		t.Fatal(err)
 	}

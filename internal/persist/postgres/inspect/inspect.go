@@ -47,6 +47,10 @@ type Facts struct {
 	Lacks     []string // rights on tables, such as "UPDATE on heads"
 	NotOwner  []string // tables that belong to somebody else
 
+	Autovacuum bool     // is on
+	NoVacuum   []string // tables for which it is off
+	Unmerged   bool     // there are rows that a daemon would have merged long ago
+
 	Tables, Newest int64 // version of the tables, 0 if there are none; and the newest that this program knows
 
 	Store string          // identifier; empty if no daemon was started on it yet
@@ -201,10 +205,18 @@ func (f *Facts) store(ctx context.Context, c *pgx.Conn) (err error) {
 		}
 		return nil
 	})
-	if err == nil && f.Moved == nil {
-		f.Lost, err = Lost(ctx, c)
+	if err != nil || f.Moved != nil {
+		return err
 	}
-	return err
+	if f.Lost, err = Lost(ctx, c); err != nil {
+		return err
+	}
+	const room = `SELECT current_setting('autovacuum')::boolean AND current_setting('track_counts')::boolean,
+		ARRAY(SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND EXISTS (
+			SELECT 1 FROM pg_options_to_table(reloptions)
+			WHERE option_name = 'autovacuum_enabled' AND NOT option_value::boolean) ORDER BY 1),
+		EXISTS (SELECT 1 FROM tail WHERE written < now() - interval '1 hour')`
+	return c.QueryRow(ctx, room).Scan(&f.Autovacuum, &f.NoVacuum, &f.Unmerged)
 }
 
 // pooler finds out what lies between. A session's process is told at the start by whoever answers there, and by
