@@ -27,6 +27,8 @@ type Write struct {
 	Contribution pb.SetPart_Contribution
 	// Reserved is the ledger of the receipt of what was reserved in several ledgers, for a commit or a release of it.
 	Reserved string
+	// Late says of a commit that it was released already, while its reservation held it.
+	Late bool
 }
 
 // Write makes a write to a ledger. The action is the message that the write's request has beside its lane, such as
@@ -73,7 +75,11 @@ func (w Write) unary(ledger, writer string, sequence uint64) (method string, req
 	}
 	lane := &pb.Lane{Ledger: cmp.Or(w.Reserved, ledger), Writer: writer, Sequence: sequence, Ledgers: w.Ledgers,
 		Contribution: w.Contribution}
-	return api.Path(m), requestOf(m, lane, w.Action), nil
+	request = requestOf(m, lane, w.Action)
+	if commit, ok := request.(*pb.CommitRequest); ok {
+		commit.Late = w.Late
+	}
+	return api.Path(m), request, nil
 }
 
 // requestOf makes the request of a method that writes.

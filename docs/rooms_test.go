@@ -195,7 +195,7 @@ func TestBrokenRooms(t *testing.T) {
 		{"internal/persist/pages", module + "internal/persist/rows", false},
 		{"internal/persist/book", module + "internal/persist/rows", true},
 		{"internal/rdp", module + "internal/zcdp", false},
-		{"client", module + "internal/ledger", false},
+		{"client", module + "internal/keeper", false},
 		{"cmd/accountctl/internal/costs", module + "internal/theorem", true},
 		{"internal/server", module + "internal/nowhere", false},
 		{"internal/persist/roots", "go.etcd.io/bbolt", true},

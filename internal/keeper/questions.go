@@ -157,3 +157,23 @@ func NotReserved(journal string, position uint64) error {
 	return fmt.Errorf("%w: reservation: %d in %s; allowed: the journal and the position that you were told when you "+
 		"reserved in several ledgers", ledger.ErrReservation, position, journal)
 }
+
+// ChargedBefore returns the receipt of the entry that has charged what v commits, when its reservation ended: see
+// ledger.Ended. It fails with ledger.ErrReservation if none has.
+func (k *Keeper) ChargedBefore(ctx context.Context, name string, w ledger.Writer,
+	v ledger.Commit) (ledger.Receipt, error) {
+	if err := k.enter(ctx); err != nil {
+		return ledger.Receipt{}, err
+	}
+	defer k.leave()
+	r, err := lookup.Ended(ctx, k.config.Store, name, v.Reservation,
+		func(x *ledger.Ended) (ledger.Entry, error) { return x.Charged(v, w) })
+	storeID := ""
+	if err == nil {
+		err = k.ask(ctx, name, func(s *ledger.State) { storeID = s.StoreOf(r.Entry.Position) })
+	}
+	if err != nil {
+		return ledger.Receipt{}, err
+	}
+	return r.Receipt(storeID, name), nil
+}

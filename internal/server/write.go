@@ -70,6 +70,9 @@ func (s *service) unaryWrite(m protoreflect.MethodDescriptor) func(any, context.
 					return nil, err
 				}
 			}
+			if late, ok := request.(interface{ GetLate() bool }); ok && late.GetLate() {
+				return s.commitLate(ctx, lane, path, api.Action(request.(proto.Message)))
+			}
 			return s.act(ctx, lane, jobs, path, api.Action(request.(proto.Message)))
 		})
 	}

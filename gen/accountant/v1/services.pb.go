@@ -151,9 +151,11 @@ type WriteResponse struct {
 	// After check_only of several ledgers: those that would be written to, by name.
 	Ledgers []string `protobuf:"bytes,5,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
 	// After check_only of several ledgers: why they would refuse it, complete; absent if it would be accepted.
-	Refusal       *SetRefusal `protobuf:"bytes,6,opt,name=refusal,proto3" json:"refusal,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Refusal *SetRefusal `protobuf:"bytes,6,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// The events of a late commit were charged when their reservation ended: receipt is of the entry that charged them.
+	AlreadyCharged bool `protobuf:"varint,7,opt,name=already_charged,json=alreadyCharged,proto3" json:"already_charged,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *WriteResponse) Reset() {
@@ -226,6 +228,13 @@ func (x *WriteResponse) GetRefusal() *SetRefusal {
 		return x.Refusal
 	}
 	return nil
+}
+
+func (x *WriteResponse) GetAlreadyCharged() bool {
+	if x != nil {
+		return x.AlreadyCharged
+	}
+	return false
 }
 
 // CreateLedgerRequest asks for a ledger.
@@ -722,7 +731,11 @@ type CommitRequest struct {
 	// Where the write goes. Required.
 	Lane *Lane `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
 	// What to charge of a reservation. Required.
-	Commit        *Commit `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	Commit *Commit `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	// The events were released already, while the reservation held them, by a job that could not reach the daemon. If the
+	// reservation has ended since, so that its rest was charged, the answer is the receipt of the entry that charged
+	// them, and nothing is charged again. Only with a reservation of one ledger.
+	Late          bool `protobuf:"varint,3,opt,name=late,proto3" json:"late,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -769,6 +782,13 @@ func (x *CommitRequest) GetCommit() *Commit {
 		return x.Commit
 	}
 	return nil
+}
+
+func (x *CommitRequest) GetLate() bool {
+	if x != nil {
+		return x.Late
+	}
+	return false
 }
 
 // ReleaseRequest gives back what is left of a reservation.
@@ -5260,7 +5280,7 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\n" +
 	"check_only\x18\x05 \x01(\bR\tcheckOnly\x122\n" +
 	"\aledgers\x18\x06 \x01(\v2\x18.accountant.v1.LedgerSetR\aledgers\x12G\n" +
-	"\fcontribution\x18\a \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\x88\x02\n" +
+	"\fcontribution\x18\a \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\xb1\x02\n" +
 	"\rWriteResponse\x120\n" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\x12\x1d\n" +
@@ -5269,7 +5289,8 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\vexpire_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x12\x18\n" +
 	"\aledgers\x18\x05 \x03(\tR\aledgers\x123\n" +
-	"\arefusal\x18\x06 \x01(\v2\x19.accountant.v1.SetRefusalR\arefusal\"D\n" +
+	"\arefusal\x18\x06 \x01(\v2\x19.accountant.v1.SetRefusalR\arefusal\x12'\n" +
+	"\x0falready_charged\x18\a \x01(\bR\x0ealreadyCharged\"D\n" +
 	"\x13CreateLedgerRequest\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\"_\n" +
 	"\x14CreateLedgerResponse\x12-\n" +
@@ -5296,10 +5317,11 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\x06charge\x18\x02 \x01(\v2\x15.accountant.v1.ChargeR\x06charge\"k\n" +
 	"\x0eReserveRequest\x12'\n" +
 	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x120\n" +
-	"\areserve\x18\x02 \x01(\v2\x16.accountant.v1.ReserveR\areserve\"g\n" +
+	"\areserve\x18\x02 \x01(\v2\x16.accountant.v1.ReserveR\areserve\"{\n" +
 	"\rCommitRequest\x12'\n" +
 	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x12-\n" +
-	"\x06commit\x18\x02 \x01(\v2\x15.accountant.v1.CommitR\x06commit\"k\n" +
+	"\x06commit\x18\x02 \x01(\v2\x15.accountant.v1.CommitR\x06commit\x12\x12\n" +
+	"\x04late\x18\x03 \x01(\bR\x04late\"k\n" +
 	"\x0eReleaseRequest\x12'\n" +
 	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x120\n" +
 	"\arelease\x18\x02 \x01(\v2\x16.accountant.v1.ReleaseR\arelease\"k\n" +

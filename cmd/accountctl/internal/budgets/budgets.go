@@ -17,6 +17,7 @@ func Commands() []cli.Command {
 		{Name: "raise", Make: raise},
 		{Name: "approvals", Make: approvals},
 		{Name: "reservation", Make: reservation},
+		{Name: "spool", Make: spool},
 	}
 }
 

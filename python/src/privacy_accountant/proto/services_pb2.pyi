@@ -117,12 +117,14 @@ class CloseLedgerRequest(_message.Message):
     def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., close: _Optional[_Union[_ledger_pb2.Close, _Mapping]] = ...) -> None: ...
 
 class CommitRequest(_message.Message):
-    __slots__ = ["commit", "lane"]
+    __slots__ = ["commit", "lane", "late"]
     COMMIT_FIELD_NUMBER: _ClassVar[int]
     LANE_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
     commit: _ledger_pb2.Commit
     lane: Lane
-    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., commit: _Optional[_Union[_ledger_pb2.Commit, _Mapping]] = ...) -> None: ...
+    late: bool
+    def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., commit: _Optional[_Union[_ledger_pb2.Commit, _Mapping]] = ..., late: bool = ...) -> None: ...
 
 class CreateDatasetRequest(_message.Message):
     __slots__ = ["independent_of_outputs", "propose", "reason", "spec"]
@@ -784,17 +786,19 @@ class WithdrawRequest(_message.Message):
     def __init__(self, lane: _Optional[_Union[Lane, _Mapping]] = ..., withdraw: _Optional[_Union[_ledger_pb2.Withdraw, _Mapping]] = ...) -> None: ...
 
 class WriteResponse(_message.Message):
-    __slots__ = ["check_only", "expire_time", "ledgers", "receipt", "refusal", "replayed"]
+    __slots__ = ["already_charged", "check_only", "expire_time", "ledgers", "receipt", "refusal", "replayed"]
+    ALREADY_CHARGED_FIELD_NUMBER: _ClassVar[int]
     CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
     EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
     LEDGERS_FIELD_NUMBER: _ClassVar[int]
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    already_charged: bool
     check_only: bool
     expire_time: _timestamp_pb2.Timestamp
     ledgers: _containers.RepeatedScalarFieldContainer[str]
     receipt: _ledger_pb2.Receipt
     refusal: SetRefusal
     replayed: bool
-    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ..., check_only: bool = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., ledgers: _Optional[_Iterable[str]] = ..., refusal: _Optional[_Union[SetRefusal, _Mapping]] = ...) -> None: ...
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ..., check_only: bool = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., ledgers: _Optional[_Iterable[str]] = ..., refusal: _Optional[_Union[SetRefusal, _Mapping]] = ..., already_charged: bool = ...) -> None: ...
