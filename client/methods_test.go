@@ -39,6 +39,7 @@ var verbs = map[string]func(ctx context.Context, c *Client){
 	"Raise":        func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Raise{}) },
 	"Reconcile":    func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Reconcile{}) },
 	"Acknowledge":  func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Acknowledge{}) },
+	"Observe":      func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Observe{}) },
 	"Propose":      func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Propose{}) },
 	"Approve":      func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Approve{Proposal: 1}) },
 	"Withdraw":     func(ctx context.Context, c *Client) { _, _ = c.Write(ctx, "x", &pb.Withdraw{Proposal: 1}) },
