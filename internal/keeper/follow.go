@@ -67,18 +67,23 @@ func (q *queue) follow() error {
 	if state == nil {
 		return nil
 	}
-	head := state.Summary().Head
-	records, err := q.k.config.Store.Records(q.name, max(head.Position, 1), maxFollowed)
+	records, err := q.k.config.Store.Records(q.name, max(state.Summary().Head.Position, 1), maxFollowed)
 	if errors.Is(err, ledger.ErrNotFound) {
 		q.forget()
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		q.goOn(state, records)
 	}
+	return err
+}
+
+// goOn adds records to the state that is in memory, or forgets it.
+func (q *queue) goOn(state *ledger.State, records []ledger.Record) {
+	head := state.Summary().Head
 	newer, ok := after(head, records)
 	if ok && len(newer) == 0 {
-		return nil
+		return
 	}
 	if ok = ok && len(records) < maxFollowed; ok {
 		q.stateMu.Lock()
@@ -87,13 +92,12 @@ func (q *queue) follow() error {
 	}
 	if !ok {
 		q.forget()
-		return nil
+		return
 	}
 	for _, r := range newer {
 		q.passed(r.Entry)
 	}
 	q.changes.happened()
-	return nil
 }
 
 // after returns the records behind a head, and false if it is not known that they continue it.
@@ -112,6 +116,30 @@ func after(head ledger.Head, records []ledger.Record) (newer []ledger.Record, ok
 func (q *queue) lost() {
 	if q.k.fleet == nil || q.follow() != nil {
 		q.forget()
+	}
+}
+
+// lostAll does for several queues what lost does for each of them, by one reading.
+func (k *Keeper) lostAll(queues []*queue) {
+	names, from := make([]string, len(queues)), make([]uint64, len(queues))
+	states := make([]*ledger.State, len(queues))
+	for i, q := range queues {
+		q.stateMu.RLock()
+		names[i], states[i] = q.name, q.state
+		q.stateMu.RUnlock()
+		if states[i] == nil {
+			continue
+		}
+		from[i] = max(states[i].Summary().Head.Position, 1)
+	}
+	records, err := k.fleet.Newer(names, from, maxFollowed)
+	for i, q := range queues {
+		switch {
+		case err != nil:
+			q.lost()
+		case states[i] != nil:
+			q.goOn(states[i], records[i])
+		}
 	}
 }
 
@@ -142,11 +170,18 @@ func (k *Keeper) followAll(ctx context.Context, queues []*queue) (moved bool, da
 	if err != nil {
 		return false, nil, err
 	}
+	var behind []*queue
 	for i, q := range queues {
 		if known := q.known(); known != (ledger.Head{}) && known != heads[i] {
-			q.lost()
-			moved = true
+			behind = append(behind, q)
 		}
+	}
+	switch moved = len(behind) > 0; len(behind) {
+	case 0:
+	case 1:
+		behind[0].lost()
+	default:
+		k.lostAll(behind)
 	}
 	return moved, nil, nil
 }

@@ -203,6 +203,18 @@ func (s sharedStore) Heads(names []string) ([]ledger.Head, error) {
 	return heads, nil
 }
 
+// Newer implements Shared.
+func (s sharedStore) Newer(names []string, from []uint64, limit int) ([][]ledger.Record, error) {
+	all := make([][]ledger.Record, len(names))
+	for i, name := range names {
+		var err error
+		if all[i], err = s.Records(name, from[i], limit); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // Changes implements Shared.
 func (s sharedStore) Changes(func(...string)) (stop func()) { return func() {} }
 

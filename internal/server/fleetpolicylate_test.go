@@ -93,7 +93,7 @@ func (h *heardOf) oneReading() <-chan struct{} {
 var _ stores.Shared = (*heardOf)(nil)
 
 // openShared opens a daemon's handle on a database.
-func openShared(t *testing.T, url string) *postgres.Store {
+func openShared(t testing.TB, url string) *postgres.Store {
 	t.Helper()
 	store, err := postgres.Open(postgres.Config{URL: url, ReadLimit: time.Minute, CommitLimit: time.Minute,
 		Abandoned: time.Minute}) // the machine can be busy

@@ -22,6 +22,11 @@ type Shared interface {
 	// everything that was acknowledged before it was called. A ledger that does not exist has the zero Head.
 	Heads(names []string) ([]ledger.Head, error)
 
+	// Newer returns the records of several ledgers, each from a position on and at most limit, as ledger.Store.Records
+	// does, and as they stand at one moment. Of a ledger that does not exist it returns none,
+	// and of one that has more it may.
+	Newer(names []string, from []uint64, limit int) ([][]ledger.Record, error)
+
 	// Changes calls f with the names of ledgers that others may have changed, and with none if any ledger may
 	// have changed, for example because a connection was lost. f does not block. stop ends it.
 	Changes(f func(names ...string)) (stop func())
@@ -65,6 +70,11 @@ func (f *Fleet) CapOf(ctx context.Context, name string) (*ledger.ChargeCap, erro
 		return nil, err
 	}
 	return f.caps.of(name, heads[0])
+}
+
+// Newer is Shared's.
+func (f *Fleet) Newer(names []string, from []uint64, limit int) ([][]ledger.Record, error) {
+	return f.shared.Newer(names, from, limit)
 }
 
 // SetClock reads the store's clock, by which Ahead goes from now on.

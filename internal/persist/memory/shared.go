@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"errors"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -35,6 +36,19 @@ func (s Shared) Heads(names []string) ([]ledger.Head, error) {
 		}
 	}
 	return heads, nil
+}
+
+// Newer implements fleet.Shared.
+func (s Shared) Newer(names []string, from []uint64, limit int) ([][]ledger.Record, error) {
+	all := make([][]ledger.Record, len(names))
+	for i, name := range names {
+		list, err := s.Records(name, from[i], limit)
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return nil, err
+		}
+		all[i] = list
+	}
+	return all, nil
 }
 
 // Changes implements fleet.Shared. It calls f for what other handles write.

@@ -172,6 +172,36 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 	return out, nil
 }
 
+// part reads a ledger's records from one position to another, checking the chain.
+type part struct {
+	chain    rows.Chain
+	from, to uint64
+	out      []ledger.Record
+}
+
+func (f found) part(from uint64, limit int) *part {
+	return &part{from: from, to: from + min(uint64(limit)-1, f.At.Position-from), chain: rows.Chain{Number: f.Number,
+		Genesis: record.GenesisHash(f.genesis), Head: f.At, From: from}}
+}
+
+// add takes the next row of the log.
+func (p *part) add(last uint64, value []byte) error {
+	pack, err := rows.ParsePack(p.chain.Number, last, value)
+	if err != nil {
+		return err
+	}
+	list, err := p.chain.Next(pack)
+	for _, e := range list {
+		if e.Entry.Position >= p.from && e.Entry.Position <= p.to {
+			p.out = append(p.out, e.Record)
+		}
+	}
+	return err
+}
+
+// whole reports whether all records are there.
+func (p *part) whole() bool { return uint64(len(p.out)) == p.to-p.from+1 }
+
 // Records implements ledger.Store, checking the chain.
 func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Record, err error) {
 	const readRange = `SELECT last, value FROM log WHERE number = $1 AND last >= $2 AND last <=
@@ -187,29 +217,18 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 			v.absent = true
 			return nil
 		}
-		to := from + min(uint64(limit)-1, f.At.Position-from)
-		chain := rows.Chain{Number: f.Number, Genesis: record.GenesisHash(f.genesis), Head: f.At, From: from}
-		err = v.query(query{readRange, []any{int64(f.Number), int64(from), int64(to)}, func(r pgx.Rows) error {
+		p := f.part(from, limit)
+		err = v.query(query{readRange, []any{int64(f.Number), int64(from), int64(p.to)}, func(r pgx.Rows) error {
 			last, value, err := scanTwo(r)
 			if err != nil {
 				return err
 			}
-			p, err := rows.ParsePack(f.Number, last, value)
-			if err != nil {
-				return err
-			}
-			list, err := chain.Next(p)
-			for _, e := range list {
-				if e.Entry.Position >= from && e.Entry.Position <= to {
-					out = append(out, e.Record)
-				}
-			}
-			return err
+			return p.add(last, value)
 		}})
 		if err != nil {
 			return err
 		}
-		if uint64(len(out)) != to-from+1 {
+		if out = p.out; !p.whole() {
 			return rows.Damaged(rows.PacksBucket, rows.BlockKey(f.Number, from+uint64(len(out))), "missing")
 		}
 		return nil
@@ -218,4 +237,50 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 		return nil, err
 	}
 	return out, nil
+}
+
+// newerRows is how many rows of a ledger's log Newer reads at most.
+const newerRows = 256
+
+// Newer implements fleet.Shared.
+func (s *Store) Newer(names []string, from []uint64, limit int) (out [][]ledger.Record, err error) {
+	const readNewer = `SELECT p.number, p.last, p.value FROM unnest($1::bigint[], $2::bigint[]) AS w(number, first)
+		JOIN LATERAL (SELECT number, last, value FROM log WHERE log.number = w.number AND log.last >= w.first
+			ORDER BY last LIMIT $3) p ON true
+		ORDER BY p.number, p.last`
+	err = s.view(func(v *view) error {
+		out = make([][]ledger.Record, len(names))
+		all, numbers, firsts := map[string]*part{}, []int64(nil), []int64(nil)
+		index := map[uint64]*part{}
+		positions := map[string]uint64{}
+		for i, name := range names {
+			positions[name] = max(from[i], 1)
+		}
+		if err := v.query(v.findAll(names, func(name string, f found) {
+			first := positions[name]
+			if f.At.Position < first || f.At.Position-first >= uint64(limit) {
+				return
+			}
+			p := f.part(first, limit)
+			all[name], index[f.Number] = p, p
+			numbers, firsts = append(numbers, int64(f.Number)), append(firsts, int64(first))
+		})); err != nil {
+			return err
+		}
+		v.absent = len(all) < len(names)
+		err := v.query(query{readNewer, []any{numbers, firsts, newerRows}, func(r pgx.Rows) error {
+			number, last, value, err := scanPack(r)
+			if err != nil {
+				return err
+			}
+			return index[number].add(last, value)
+		}})
+		for i, name := range names {
+			if p := all[name]; p != nil && p.whole() {
+				out[i] = p.out
+			}
+		}
+		return err
+	})
+	return out, err
 }

@@ -94,17 +94,23 @@ type found struct {
 
 // find asks for a ledger by name.
 func (v *view) find(name string, f *found) query {
-	return query{findLedgers, []any{[][]byte{[]byte(name)}}, func(r pgx.Rows) (err error) {
+	return v.findAll([]string{name}, func(_ string, l found) { *f = l })
+}
+
+// findAll asks for ledgers by name. It calls f for those that are there.
+func (v *view) findAll(names []string, f func(name string, l found)) query {
+	return query{findLedgers, []any{bytesOf(names)}, func(r pgx.Rows) (err error) {
 		var number int64
-		var named, genesis, head []byte
-		if err := r.Scan(&named, &number, &genesis, &head); err != nil {
+		var name, genesis, head []byte
+		if err := r.Scan(&name, &number, &genesis, &head); err != nil {
 			return err
 		}
-		f.there = true
-		if f.Head, f.genesis, err = parseLedger(uint64(number), genesis, head); err != nil {
+		l := found{there: true}
+		if l.Head, l.genesis, err = parseLedger(uint64(number), genesis, head); err != nil {
 			return err
 		}
-		v.heads.add(name, f.Head)
+		v.heads.add(string(name), l.Head)
+		f(string(name), l)
 		return nil
 	}}
 }

@@ -3,8 +3,11 @@
 package postgres
 
 import (
+	"errors"
+	"reflect"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
@@ -83,4 +86,40 @@ func TestChanges(t *testing.T) {
 		break
 	}
 	stop()
+}
+
+// Newer says of each ledger what Records says, of merged entries as of others.
+func TestNewer(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, Config{URL: database(t), cold: cold{every: time.Hour}})
+	defer mustClose(t, s)
+	charged(t, s, "a", 70)
+	charged(t, s, "b", 5)
+	merge(t, s)
+	charged(t, s, "c", 3)
+	for range 3 {
+		if err := storetest.Charge(s, "a", 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, limit := range []int{1000, 10} {
+		names, from := []string{"a", "none", "b", "c"}, []uint64{60, 1, 5, 0}
+		got, err := s.Newer(names, from, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range names {
+			want, err := s.Records(name, from[i], 1000)
+			if len(want) > limit {
+				want = nil
+			}
+			if err != nil && !errors.Is(err, ledger.ErrNotFound) || !reflect.DeepEqual(want, got[i]) {
+				t.Errorf("%s from %d, at most %d: %d records; want %d, %v", name, from[i], limit, len(got[i]), len(want),
+					err)
+			}
+		}
+	}
+	if got, err := s.Newer([]string{"b", "a"}, []uint64{6, 74}, 1000); err != nil || got[0] != nil || got[1] != nil {
+		t.Errorf("past the ends: %v, %v", got, err)
+	}
 }
