@@ -80,20 +80,21 @@ func (q CurveQuestion) canaries(ask func(Question) (Answer, error), points []Cur
 	if err != nil {
 		return nil, err
 	}
-	f := q.Canaries.found(points, proven)
+	f := q.Canaries.found(points, proven, num.NewInterrupt(q.Stop))
 	return &f, nil
 }
 
 // found compares the run with the points of a proven curve.
-func (r CanaryRun) found(points []CurvePoint, proven Answer) CanaryFinding {
+func (r CanaryRun) found(points []CurvePoint, proven Answer, in *num.Interrupt) CanaryFinding {
 	f := CanaryFinding{Confidence: DefaultConfidence, Epsilon: proven.Epsilon, EpsilonLower: proven.EpsilonLower}
 	if r.Confidence != nil {
 		f.Confidence = *r.Confidence
 	}
 	f.PValue = r.chance(points)
 	doubt := num.Down(1 - f.Confidence)
-	f.Observed = rejected(50, func(epsilon float64) bool { return r.chance(singlePoint(epsilon, r.Delta)) <= doubt })
-	f.ObservedMu = rejected(30, func(mu float64) bool { return r.chance(gaussianPoints(mu)) <= doubt })
+	rejects := func(points []CurvePoint) bool { return !in.Over() && !in.Stopped() && r.chance(points) <= doubt }
+	f.Observed = rejected(50, func(epsilon float64) bool { return rejects(singlePoint(epsilon, r.Delta)) })
+	f.ObservedMu = rejected(30, func(mu float64) bool { return rejects(gaussianPoints(mu)) })
 	return f
 }
 

@@ -160,7 +160,7 @@ WITHIN: dict[str, Callable[[str, Any], Any]] = {
 CLIENT = object()  # stands for a client
 # Samples of parameters that have to be there, by name or annotation, the first that matches.
 SAMPLES: list[tuple[str, Any]] = [
-    ("solve:", "count"), ("client:", CLIENT), ("batch", [0]), ("mechanism:|event:|what:|.*: Events", NOISE),
+    ("solve:", "count"), ("guesses:", 1), ("client:", CLIENT), ("batch", [0]), ("mechanism:|event:|what:|.*: Events", NOISE),
     ("reservation: pb.Receipt", pb.Receipt()), ("ledgers?:", "x"), ("function:", print),
     ("mechanisms:", [NOISE]), (".*: Subject", "x"), (".*: .*int", 7), (".*: str", "x"), (".*: float", 0.5),
     (".*: Sequence.float", [0.5]), (".*: bool", True),
@@ -231,6 +231,8 @@ def made(shared: Daemon, connect: Callable[..., Client],
             return runs[-1] if cls.__name__ == "Run" else pa.AsyncRun(runs[-1])
         if cls.__name__ == "RandomAllocation":
             return cls(10, 5)
+        if cls.__name__ == "GradientCanaries":
+            return cls(7, 7, guesses=7, norm=1, seed=7)
         if cls.__name__ in ("Curve", "Calibration"):
             return cls.of(getattr(pb, {"Curve": "QueryPrivacyCurveResponse", "Calibration": "CalibrateResponse"}[
                 cls.__name__])())

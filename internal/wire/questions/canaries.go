@@ -49,7 +49,7 @@ func (s Statement) canaries() (points []string) {
 		if o.Reason != "" {
 			reason = ", for this reason: " + o.Reason
 		}
-		text := fmt.Sprintf("Entry %d, recorded by %s on %s%s. Of %d canaries a fair coin each decided %s; %d of %d "+
+		text := fmt.Sprintf("Entry %d, recorded by %s on %s%s. For each of %d canaries a fair coin decided %s; %d of %d "+
 			"guesses were right.", o.Position, o.Principal, o.Time.UTC().Format("2 Jan 2006, 15:04 UTC"), reason,
 			o.Canaries.Inserted, asked, o.Canaries.Correct, o.Canaries.Guesses)
 		if f := o.Finding; f == nil {

@@ -174,7 +174,8 @@ def acknowledge(ledger: str, warning: str, reason: str, request_id: str | None) 
 
 def observe(ledger: str, inserted: int, guesses: int, correct: int, delta: float, confidence: float | None, reason: str,
             request_id: str | None) -> Plan[pb.WriteResponse]:
-    seen = pb.CanaryRun(inserted=inserted, guesses=guesses, correct=correct, delta=delta, confidence=confidence)
+    seen = fill(pb.CanaryRun(), "observe", {"inserted": inserted, "guesses": guesses, "correct": correct,
+                                            "delta": delta, "confidence": confidence})
     return write("observe", ledger, "Observe", pb.Observe(canaries=seen, reason=reason), request_id)
 
 

@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ._real import positive, real
+from ._whole import whole
+
 if TYPE_CHECKING:
     from . import proto as pb
     from .client import Client
@@ -44,15 +47,15 @@ class GradientCanaries:
 
     def __init__(self, count: int, size: int, *, guesses: int, norm: float, sampling_probability: float = 1.0,
                  seed: int | None = None) -> None:
-        if not 1 <= guesses <= count <= 100_000:
-            raise ValueError(f"guesses, count: {guesses}, {count}; allowed: 1 ≤ guesses ≤ count ≤ 100,000")
-        if not (size >= 1 and norm > 0 and 0 < sampling_probability <= 1):
-            raise ValueError(f"size, norm, sampling_probability: {size}, {norm}, {sampling_probability}; "
-                             "allowed: size ≥ 1, norm > 0, and 0 < sampling_probability ≤ 1")
-        self._random = np.random.default_rng(seed)
+        count = whole("count", count, 1, 100_000)
+        size, guesses = whole("size", size, 1), whole("guesses", guesses, 1, count)
+        norm, rate = positive("norm", norm), real("sampling_probability", sampling_probability)
+        if not 0 < rate <= 1:
+            raise ValueError(f"sampling_probability: {rate}; allowed: a number > 0 and ≤ 1")
+        self._random = np.random.default_rng(None if seed is None else whole("seed", seed))
         directions = self._random.standard_normal((count, size), dtype=np.float32)
         directions *= np.float32(norm) / np.linalg.norm(directions, axis=1, keepdims=True)
-        self._directions, self._guesses, self._rate = directions, guesses, sampling_probability
+        self._directions, self._guesses, self._rate = directions, guesses, rate
         self._in = self._random.integers(2, size=count).astype(bool)
         self._scores = np.zeros(count)
 
