@@ -116,6 +116,16 @@ func TestSpool(t *testing.T) {
 	if _, err := c.TakeSpool(ctx, path, "a", tenths(10), day); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("the same file again: %v", err)
 	}
+	for _, content := range []string{"mine", "mine\n"} {
+		other := filepath.Join(t.TempDir(), "other")
+		if err := os.WriteFile(other, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.TakeSpool(ctx, other, "a", tenths(1), day)
+		if got, _ := os.ReadFile(other); err == nil || string(got) != content {
+			t.Errorf("a file of somebody else's: %q, %v", got, err)
+		}
+	}
 	if _, err := c.TakeSpool(ctx, path+"2", "a", tenths(1), 2*time.Hour); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a lifetime without anything to spend it in: %v", err)
 	}

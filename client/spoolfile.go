@@ -106,8 +106,12 @@ func (f *spoolFile) make(t spoolTaken) error {
 		return err
 	}
 	return f.with(func(file *os.File) error {
-		if f.size > 0 {
-			return nil
+		is, err := file.Stat()
+		switch {
+		case err != nil || f.size > 0:
+			return err
+		case is.Size() > 0: // somebody else's, or cut off before anything was asked for
+			return fmt.Errorf("%s: is no share; allowed: a new file", f.path)
 		}
 		return f.append(file, spoolLine{Taken: &t})
 	})

@@ -11,6 +11,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -34,7 +35,12 @@ func (s *service) commitLate(ctx context.Context, in *pb.Lane, path string,
 	if failed != nil {
 		return nil, failed
 	}
-	r, late := s.keeper.ChargedBefore(ctx, in.GetLedger(), w, asked)
+	if err := s.inTime.Admit(ctx); err != nil {
+		return nil, err
+	}
+	r, late := turns.Beside(ctx, s.inTime, turns.NothingYet, func(*turns.Turn) (ledger.Receipt, error) {
+		return s.keeper.ChargedBefore(ctx, in.GetLedger(), w, asked)
+	})
 	if late != nil {
 		return nil, late
 	}
