@@ -12,7 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// Reader reads many entries. What they say is that of UnmarshalEntry, byte for byte: a charge of one ledger, as it is
+// Reader reads many entries. What they say is that of UnmarshalEntry, byte for byte: a charge, as it is
 // written, is read by hand, and events whose bytes were decoded and checked before are not decoded again. That takes
 // a fifth of the time (BenchmarkReader), which is most of what a ledger's first history takes. Everything else is
 // left to UnmarshalEntry, and so is every error. The zero Reader is ready. It is not for concurrent use.
@@ -38,6 +38,11 @@ func (r *Reader) charge(b []byte) (e ledger.Entry, ofWriter uint64, ok bool) {
 	}
 	frame, rest := SplitEntry(b)
 	f := fields{rest: rest}
+	if set := f.bytes(setField); set != nil {
+		if e.Set, e.First, ok = readSet(set); !ok {
+			return e, 0, false
+		}
+	}
 	body := f.bytes(chargeField())
 	if len(f.rest) > 0 {
 		return e, 0, false

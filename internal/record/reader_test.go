@@ -67,7 +67,6 @@ func TestReaderReadsCharges(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, isCharge := e.Action.(ledger.Charge)
-		isCharge = isCharge && e.Set == nil
 		if isCharge {
 			charges++
 		}

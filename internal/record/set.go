@@ -33,6 +33,19 @@ func appendSet(b []byte, e ledger.Entry) []byte {
 	return protowire.AppendBytes(wire.AppendTag(b, setField), body)
 }
 
+// readSet reads what appendSet has written of a valid part that has each field at most once, and in order.
+func readSet(b []byte) (p *ledger.SetPart, first, ok bool) {
+	f := fields{rest: b}
+	journal, position, members := f.number(1), f.number(2), f.number(3)
+	names, contribution, isFirst := f.bytes(4), f.number(5), f.number(6)
+	p = &ledger.SetPart{Journal: uint8(journal), Position: position, Members: uint32(members),
+		Contribution: ledger.Contribution(contribution)}
+	ok = !f.bad && len(f.rest) == 0 && journal < ledger.Journals && members <= ledger.MaxMembers &&
+		copy(p.Names[:], names) == len(names) && len(names) == len(p.Names) &&
+		contribution <= uint64(ledger.OverAll) && isFirst <= 1
+	return p, isFirst == 1, ok
+}
+
 func toSet(m *recordv1.SetPart) (*ledger.SetPart, error) {
 	if m == nil {
 		return nil, nil

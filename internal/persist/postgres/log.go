@@ -253,6 +253,7 @@ func (s *Store) Newer(names []string, from []uint64, limit int) (out [][]ledger.
 		all, numbers, firsts := map[string]*part{}, []int64(nil), []int64(nil)
 		index := map[uint64]*part{}
 		positions := map[string]uint64{}
+		by := new(record.Reader)
 		for i, name := range names {
 			positions[name] = max(from[i], 1)
 		}
@@ -262,6 +263,7 @@ func (s *Store) Newer(names []string, from []uint64, limit int) (out [][]ledger.
 				return
 			}
 			p := f.part(first, limit)
+			p.chain.By = by
 			all[name], index[f.Number] = p, p
 			numbers, firsts = append(numbers, int64(f.Number)), append(firsts, int64(first))
 		})); err != nil {

@@ -156,13 +156,16 @@ type Chain struct {
 	From    uint64      // the position from which on entries are wanted; an earlier one may be in the first pack
 	// After is the entry before the next pack. At the zero Head, the first pack may have any entry before it.
 	After ledger.Head
-
-	entries record.Reader
+	// By reads the entries; that of several chains knows what they have in common. nil: the chain has its own.
+	By *record.Reader
 }
 
 // Next reads the entries of the next pack.
 func (c *Chain) Next(p packs.Pack) ([]Linked, error) {
-	list, err := Entries(c.Number, p, &c.entries)
+	if c.By == nil {
+		c.By = new(record.Reader)
+	}
+	list, err := Entries(c.Number, p, c.By)
 	if err != nil {
 		return nil, err
 	}
