@@ -51,15 +51,15 @@ func (x *Ended) Charged(v Commit, w Writer) (Entry, error) {
 		back = x.refund
 	}
 	if back.Position > 0 {
-		return Entry{}, refuse(ErrReservation, "reservation: the rest of %d was given back by %s in entry %d, although "+
-			"a part of it was released; allowed: to charge that part, with accountctl report", n, back.Writer.Principal,
+		return Entry{}, refuse(ErrReservation, "reservation: the rest of %d was given back by %s in entry %d, "+
+			"although a part of it was released; allowed: to charge that part, with accountctl report", n, back.Writer.Principal,
 			back.Position)
 	}
 	if _, wrong, held := x.reservation.Without(v.Events); wrong >= 0 {
 		e := v.Events[wrong]
 		return Entry{}, refuse(ErrReservation, "events[%d]: %d × %v come late; allowed: at most %d, which entry %d "+
-			"charged when reservation %d ended; charge the others with accountctl report", wrong, e.Count, e.Mechanism, held,
-			x.end.Position, n)
+			"charged when reservation %d ended; charge the others with accountctl report", wrong, e.Count, e.Mechanism,
+			held, x.end.Position, n)
 	}
 	return x.end, nil
 }
