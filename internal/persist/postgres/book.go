@@ -3,13 +3,9 @@
 package postgres
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/book"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
-	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // booked is what a transaction knows of one ledger: what it has read after it locked the head, and what its operations
@@ -99,21 +95,4 @@ func (k *keys) Next() uint64 {
 	}
 	k.used++
 	return k.blocks[0] + k.used - 1
-}
-
-// summaryOf completes the summary of a head.
-func summaryOf(h rows.Head, genesis []byte) (ledger.Summary, error) {
-	sum := h.Summary()
-	var err error
-	if sum.Genesis, err = record.UnmarshalGenesis(genesis); err != nil {
-		if errors.Is(err, ledger.ErrNewer) {
-			return ledger.Summary{}, fmt.Errorf("%w: genesis of ledger number %d", err, h.Number)
-		}
-		return ledger.Summary{}, rows.DamagedBytes(rows.GenesesBucket, rows.NumberKey(h.Number), err)
-	}
-	if hash := record.GenesisHash(genesis); h.At.Position == 0 && h.At.Hash != hash {
-		return ledger.Summary{}, rows.Damaged(rows.HeadsBucket, rows.NumberKey(h.Number), "head %x, the genesis has %x",
-			h.At.Hash, hash)
-	}
-	return sum, nil
 }

@@ -187,7 +187,7 @@ func (a *attempt) create(c *creation) (err error) {
 		return err
 	}
 	if b := a.books[name]; b != nil { // an operation before this one in the group has made it
-		if c.summary, err = summaryOf(b.head, b.genesis); err == nil {
+		if c.summary, err = b.head.SummaryOf(name, b.genesis); err == nil {
 			c.summary, err = book.Existing(c.summary, c.genesis.Spec)
 		}
 		return err

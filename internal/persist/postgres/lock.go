@@ -298,10 +298,7 @@ func scanSummary(r pgx.Rows) (name string, sum ledger.Summary, err error) {
 	if err != nil {
 		return string(named), sum, err
 	}
-	sum, err = summaryOf(h, raw)
-	if err == nil && sum.Genesis.Spec.Name != string(named) {
-		err = rows.Damaged(rows.LedgersBucket, named, "number %d is of ledger %q", number, sum.Genesis.Spec.Name)
-	}
+	sum, err = h.SummaryOf(string(named), raw)
 	return string(named), sum, err
 }
 

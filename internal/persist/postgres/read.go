@@ -127,14 +127,7 @@ func (v *view) ledger(name string) (f found, err error) {
 	return f, nil
 }
 
-func (f found) summary(name string) (ledger.Summary, error) {
-	sum, err := summaryOf(f.Head, f.genesis)
-	if err == nil && sum.Genesis.Spec.Name != name {
-		err = rows.Damaged(rows.LedgersBucket, []byte(name), "number %d is of ledger %q", f.Number,
-			sum.Genesis.Spec.Name)
-	}
-	return sum, err
-}
+func (f found) summary(name string) (ledger.Summary, error) { return f.SummaryOf(name, f.genesis) }
 
 // existing finds a ledger with an equal spec, ErrNotFound or ErrExists. That it is not there is to be believed only by
 // who makes it then.
@@ -288,9 +281,6 @@ func (l *loading) snapshot() (s ledger.Snapshot, err error) {
 	if s.Summary, err = l.summary(l.name); err != nil {
 		return s, err
 	}
-	damaged := func(format string, args ...any) (ledger.Snapshot, error) {
-		return ledger.Snapshot{}, rows.Damaged(rows.HeadsBucket, rows.NumberKey(l.Number), format, args...)
-	}
 	if l.At.Position > 0 {
 		if len(l.last.Raws) == 0 {
 			return s, rows.Damaged(rows.PacksBucket, rows.NumberKey(l.Number), "the newest entries are missing")
@@ -300,37 +290,15 @@ func (l *loading) snapshot() (s ledger.Snapshot, err error) {
 		}
 	}
 	if len(l.parts) != l.Distinct || l.counted != max(0, l.Distinct-rows.InlineTotals) {
-		return damaged("%d mechanisms with %d totals of their own; the head has %d", len(l.parts), l.counted,
-			l.Distinct)
+		return s, rows.Damaged(rows.HeadsBucket, rows.NumberKey(l.Number), "%d mechanisms with %d totals of their own; "+
+			"the head has %d", len(l.parts), l.counted, l.Distinct)
 	}
-	sum := uint64(0)
-	for i := range l.parts {
-		if i < len(l.Totals) {
-			l.parts[i].Count = l.Totals[i]
-		}
-		n := l.parts[i].Count
-		if n == 0 && l.Amended == 0 || n > l.Total-sum {
-			return damaged("mechanism %d has total %d, all together %d", i, n, l.Total)
-		}
-		sum += n
+	for i, total := range l.Totals {
+		l.parts[i].Count = total
 	}
-	held := uint64(0)
-	for _, r := range l.open {
-		if r.Position == 0 || r.Position > l.At.Position {
-			return damaged("a reservation at position %d; the ledger has %d", r.Position, l.At.Position)
-		}
-		held += r.Total()
-	}
-	switch unreconciled := ledger.Unreconciled(l.amended); {
-	case sum != l.Total:
-		return damaged("total %d, the mechanisms have %d", l.Total, sum)
-	case uint64(len(l.open)) != l.Open || held != l.Held:
-		return damaged("%d open reservations of %d altogether; the head has %d of %d", len(l.open), held, l.Open,
-			l.Held)
-	case uint64(len(l.amended)) != l.Amended:
-		return damaged("%d entries amend it; the head has %d", len(l.amended), l.Amended)
-	case unreconciled != l.Unreconciled:
-		return damaged("needs reconciling: %v; by its entries %v", l.Unreconciled, unreconciled)
+	if err := cmp.Or(l.AgreesWithParts(l.parts), l.AgreesWithOpen(l.open),
+		l.AgreesWithAmendments(l.amended)); err != nil {
+		return s, err
 	}
 	s.Parts, s.Open, s.Amended = l.parts, l.open, l.amended
 	if s.Parts == nil {

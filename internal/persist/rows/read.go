@@ -31,18 +31,7 @@ func (v *View) Parts(h Head) ([]mechanism.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := uint64(0)
-	for i, p := range parts {
-		if p.Count == 0 && h.Amended == 0 || p.Count > h.Total-sum {
-			return nil, Damaged(HeadsBucket, NumberKey(h.Number),
-				"mechanism %d has total %d, all together %d", i, p.Count, h.Total)
-		}
-		sum += p.Count
-	}
-	if sum != h.Total {
-		return nil, Damaged(HeadsBucket, NumberKey(h.Number), "total %d, the mechanisms have %d", h.Total, sum)
-	}
-	return parts, nil
+	return parts, h.AgreesWithParts(parts)
 }
 
 // each reads the rows of a ledger in a bucket keyed by index: exactly those from

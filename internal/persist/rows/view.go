@@ -158,36 +158,31 @@ func (v *View) Total(h Head, index int) (uint64, error) {
 	return Must(v, CountsBucket, v.key, ParseUint64)
 }
 
+// genesis returns the bytes of the first record of a ledger's chain, which are valid only within the transaction.
+func (v *View) genesis(number uint64) ([]byte, error) {
+	v.key = AppendNumber(v.key[:0], number)
+	return Must(v, GenesesBucket, v.key, func(b []byte) ([]byte, error) { return b, nil })
+}
+
 // Genesis returns the first record of a ledger's chain.
 func (v *View) Genesis(number uint64) (g ledger.Genesis, raw []byte, hash ledger.Hash, err error) {
-	v.key = AppendNumber(v.key[:0], number)
-	stored, err := Must(v, GenesesBucket, v.key, func(b []byte) ([]byte, error) { return b, nil })
+	stored, err := v.genesis(number)
+	if err == nil {
+		g, err = parseGenesis(number, stored)
+	}
 	if err != nil {
 		return g, nil, hash, err
-	}
-	if g, err = record.UnmarshalGenesis(stored); err != nil {
-		return g, nil, hash, DamagedBytes(GenesesBucket, NumberKey(number), err)
 	}
 	return g, bytes.Clone(stored), record.GenesisHash(stored), nil
 }
 
 // Summary completes a head's summary.
 func (v *View) Summary(name string, h Head) (ledger.Summary, error) {
-	g, _, hash, err := v.Genesis(h.Number)
+	stored, err := v.genesis(h.Number)
 	if err != nil {
 		return ledger.Summary{}, err
 	}
-	if g.Spec.Name != name {
-		return ledger.Summary{}, Damaged(LedgersBucket, []byte(name),
-			"number %d is of ledger %q", h.Number, g.Spec.Name)
-	}
-	if h.At.Position == 0 && h.At.Hash != hash {
-		return ledger.Summary{}, Damaged(HeadsBucket, NumberKey(h.Number),
-			"head %x, the genesis has %x", h.At.Hash, hash)
-	}
-	s := h.Summary()
-	s.Genesis = g
-	return s, nil
+	return h.SummaryOf(name, stored)
 }
 
 // rowsOf calls f with a ledger's rows of a bucket whose keys are ledger number and
