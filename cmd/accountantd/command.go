@@ -19,25 +19,26 @@ import (
 
 // settings are the flags' values.
 type settings struct {
-	listen              []string
-	http, data          string
-	socketMode          string
-	socketOwner         string
-	tls                 endpoint.TLSFiles
-	accessPolicy        string
-	tokens              tokens
-	storage             storage
-	logins              logins
-	rules               access.Rules
-	init                bool
-	local               bool // private, for as long as it is used (local.go); no flag sets it
-	insecure, pprof     bool
-	dashboard           bool
-	gracePeriod         time.Duration
-	analyses            int
-	questionTime        time.Duration
-	connections         int // of the HTTP port
-	metricsLedgers      int
+	listen          []string
+	http, data      string
+	socketMode      string
+	socketOwner     string
+	tls             endpoint.TLSFiles
+	accessPolicy    string
+	tokens          tokens
+	storage         storage
+	logins          logins
+	rules           access.Rules
+	init            bool
+	local           bool // private, for as long as it is used (local.go); no flag sets it
+	insecure, pprof bool
+	dashboard       bool
+	gracePeriod     time.Duration
+	analyses        int
+	questionTime    time.Duration
+	connections     int // of the HTTP port
+	metricsLedgers  int
+	archiving
 	scrubInterval       time.Duration
 	scrubRate           int
 	logLevel, logFormat string
@@ -149,6 +150,9 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 		"the longest `time` of one question; then the best bound so far is the answer")
 	f.IntVar(&s.metricsLedgers, "metrics-ledgers", 1000,
 		"the most open `ledgers` with budgets whose shares /metrics shows; 0 turns that off")
+	f.StringVar(&s.archiving.dir, "archive", "", "`directory` to which what is written is copied, so that a lost machine "+
+		"costs no more than --archive-interval; accountantd restore makes the ledgers of it again")
+	f.DurationVar(&s.archiving.every, "archive-interval", time.Minute, "`time` between two copies to the archive")
 	f.DurationVar(&s.scrubInterval, "scrub-interval", time.Hour, "`time` from the end of one check of the ledgers' "+
 		"file for damage to the next; the first is at the start; 0 turns them off")
 	f.IntVar(&s.scrubRate, "scrub-rate", 16, "the most `MiB` a second that such a check reads")

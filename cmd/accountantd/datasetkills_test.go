@@ -7,18 +7,21 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dpaccountant/accountant/internal/persist"
 )
 
 // The daemon is killed while datasets are registered over ledgers that are there, while ledgers
 // take their shares, and while both are raised. After each death the file is whole: a registration
 // has adopted all its ledgers or none, a ledger and its share are both there or neither, no budget
 // is overrun, and all that was acknowledged is there once. That is judged by adding up the stored
-// entries by hand (estate), and by deciding the whole file again.
+// entries by hand (estate), and by deciding the whole file again; so is what the archive has by then.
 func TestDatasetKillRounds(t *testing.T) {
 	rounds, seed := killsWanted(t, 5)
 	tally := map[string]int{}
@@ -38,8 +41,9 @@ func TestDatasetKillRounds(t *testing.T) {
 const datasetRounds = 30
 
 func killStewards(t *testing.T, rounds int, random *rand.Rand, tally map[string]int) {
-	dir := dataDir(t)
-	d := start(t, dir)
+	dir, kept := dataDir(t), filepath.Join(t.TempDir(), "kept")
+	with := []string{"--archive", kept, "--archive-interval", "1s"}
+	d := start(t, dir, with...)
 	ctx, cancel := context.WithCancel(t.Context())
 	var enough atomic.Bool
 	hot := make(chan string)
@@ -59,6 +63,7 @@ func killStewards(t *testing.T, rounds int, random *rand.Rand, tally map[string]
 		e.check(t)
 		e.has(t, told)
 		verified(t, dir)
+		archived(t, kept)
 		tally["kills at "+aim]++
 		for _, w := range told {
 			tally["datasets there at a kill, told"] += len(w.ids)
@@ -69,7 +74,7 @@ func killStewards(t *testing.T, rounds int, random *rand.Rand, tally map[string]
 		if t.Failed() {
 			return
 		}
-		d = start(t, dir)
+		d = start(t, dir, with...)
 	}
 	enough.Store(true)
 	wait()
@@ -80,6 +85,9 @@ func killStewards(t *testing.T, rounds int, random *rand.Rand, tally map[string]
 	e.has(t, told)
 	e.hasNoMore(t, told)
 	verified(t, dir)
+	if archived(t, kept) != contents(t, filepath.Join(dir, persist.FileName)) {
+		t.Error("the archive does not have what the store has")
+	}
 	for _, s := range all {
 		for what, n := range s.tally {
 			tally[what] += n

@@ -14,10 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/archive"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 )
 
-const restoreHelp = `Make a data directory of FILE, which "accountctl backup" has written. DIR must
+const restoreHelp = `Make a data directory of FILE, which "accountctl backup" has written, or of an
+archive, the directory to which a daemon with --archive has copied what was
+written; with --until as it was at that time, or shortly before. DIR must
 be empty, or not be there; no daemon runs on it. FILE is checked as "accountctl
 verify --backup" does; one that is damaged is refused before anything is
 written.
@@ -47,12 +50,12 @@ file beside which no daemon starts.`
 
 // restoreCommand parses the command line of a restore.
 func restoreCommand(env []string,
-	restore func(ctx context.Context, c persist.RestoreConfig, to storage) error) *cobra.Command {
-	var data string
+	restore func(ctx context.Context, from restored, to storage) error) *cobra.Command {
+	var data, until string
 	var to storage
 	c := &cobra.Command{
-		Use:   "restore FILE (--data DIR | --store ADDRESS)",
-		Short: "Make a data directory, or fill a database, of a backup",
+		Use:   "restore (FILE | ARCHIVE) (--data DIR | --store ADDRESS)",
+		Short: "Make a data directory, or fill a database, of a backup or an archive",
 		Long:  restoreHelp,
 		Example: "  accountantd restore ledgers.backup --data ./restored\n" +
 			"  accountantd restore ledgers.backup --store postgres://accountant@db:5432/ledgers",
@@ -76,18 +79,45 @@ func restoreCommand(env []string,
 			return settings{storage: to}.checkStorage()
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return restore(c.Context(), persist.RestoreConfig{
-				Backup: args[0], Path: filepath.Join(data, persist.FileName)}, to)
+			from := restored{RestoreConfig: persist.RestoreConfig{Backup: args[0],
+				Path: filepath.Join(data, persist.FileName)}, archive: archive.Is(args[0])}
+			if until != "" {
+				var err error
+				from.until, err = time.Parse(time.RFC3339, until)
+				switch {
+				case err != nil:
+					return usageError{fmt.Errorf("--until: %q; allowed: a time such as 2026-11-01T00:00:00Z", until)}
+				case !from.archive:
+					return usageError{fmt.Errorf("--until %s, and %s is no archive; allowed: with an archive, which has "+
+						"all earlier times", until, args[0])}
+				}
+			}
+			return restore(c.Context(), from, to)
 		},
 	}
+	c.Flags().StringVar(&until, "until", "", "`time` such as 2026-11-01T00:00:00Z: nothing of an archive that is newer")
 	c.Flags().StringVar(&data, "data", "", "`directory` to be made, or empty")
 	to.addPlace(c.Flags())
 	return c
 }
 
+// restored is what a restore makes ledgers of.
+type restored struct {
+	persist.RestoreConfig
+	archive bool // Backup is one
+	until   time.Time
+}
+
 // restore makes a data directory, or fills a database, and says what was done.
-func restore(ctx context.Context, c persist.RestoreConfig, to storage, stdout, stderr io.Writer) (err error) {
+func restore(ctx context.Context, from restored, to storage, stdout, stderr io.Writer) (err error) {
+	c := from.RestoreConfig
 	c.Progress = restoring("restore", stderr)
+	if from.archive {
+		if c.Backup, err = fromArchive(ctx, c.Backup, from.until, c.Progress); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(c.Backup))) }()
+	}
 	place := filepath.Dir(c.Path)
 	var done persist.RestoredStore
 	if to.url == "" {

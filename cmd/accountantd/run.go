@@ -19,7 +19,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/local"
-	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/archive"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/signing"
@@ -38,7 +38,7 @@ func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) erro
 		func(ctx context.Context, s settings) error { return serve(ctx, s, env, stdout, stderr) })
 	command.AddCommand(
 		restoreCommand(env,
-			func(ctx context.Context, c persist.RestoreConfig, to storage) error {
+			func(ctx context.Context, c restored, to storage) error {
 				return restore(ctx, c, to, stdout, stderr)
 			}),
 		moveCommand(env, func(ctx context.Context, m movers) error { return m.move(ctx, stdout, stderr) }),
@@ -145,7 +145,11 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	config.Spans = recorder
 	metrics := server.NewMetrics()
 	config.Metrics = metrics
-	store, place, failed, failure, err := s.openStore(ctx, config, metrics, recorder)
+	copied, err := s.archiving.open(s.storage.url)
+	if err != nil {
+		return err
+	}
+	store, place, failed, failure, err := s.openStore(ctx, config, metrics, recorder, copied)
 	if errors.Is(err, errStopped) {
 		return nil
 	}
@@ -153,6 +157,13 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		return err
 	}
 	defer func() { err = errors.Join(err, failure(), store.Close()) }()
+	if copied != nil {
+		file := store.(archive.Source)
+		if err := copied.Check(file); err != nil {
+			return err
+		}
+		defer s.archiving.keep(copied, file, metrics, logger)() // which ends when the server has
+	}
 	if config.SigningKey, err = boundKey(store, s.keyPath()); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/durable"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/archive"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -85,18 +86,23 @@ func (s settings) checkStorage() error {
 
 // openStore opens the store that the daemon serves. failed is closed when the process should exit;
 // failure then says why. config is as far as it is known before there is a store.
-func (s settings) openStore(ctx context.Context, config server.Config, m *server.Metrics, r *spans.Recorder) (
+func (s settings) openStore(ctx context.Context, config server.Config, m *server.Metrics, r *spans.Recorder,
+	copied *archive.Archive) (
 	store kept, place upkeep.Place, failed <-chan struct{}, failure func() error, err error) {
 	w := watchMerging(m)
 	if s.storage.url == "" {
-		file, err := persist.Open(persist.Config{
+		c := persist.Config{
 			Path: filepath.Join(s.data, persist.FileName), Traces: []string{keyFile, socketFile}, Init: s.init,
 			Observe: func(c persist.Commit) {
 				m.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
 				r.Commit(c.Duration, c.Sync)
 			},
 			Merged: w.tried,
-		})
+		}
+		if copied != nil {
+			c.Changing = copied.Changed
+		}
+		file, err := persist.Open(c)
 		if err != nil {
 			return nil, upkeep.Place{}, nil, nil, err
 		}

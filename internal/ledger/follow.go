@@ -26,6 +26,20 @@ func (s *State) Follow(tail []Record) bool {
 	return true
 }
 
+// Retrace adds committed records to a state that knows no prices, and returns the proposal that writes them once more,
+// in another store. Nothing is decided again.
+func (s *State) Retrace(tail []Record) Proposal {
+	b := NewBatch(s)
+	for _, r := range tail {
+		b.follow(r.Entry)
+		b.entries = append(b.entries, r.Entry)
+	}
+	p := b.Proposal()
+	newest := tail[len(tail)-1]
+	s.Apply(b, Head{newest.Entry.Position, newest.Hash})
+	return p
+}
+
 // priced reports whether the account knows the costs of all that records charge or reserve.
 func (s *State) priced(tail []Record) bool {
 	now := s.amended

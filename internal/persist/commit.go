@@ -92,6 +92,9 @@ func (c *committer) commit(ops []*operation) int {
 		}
 		return n
 	}
+	if c.config.Changing != nil {
+		c.changing(ops[:n])
+	}
 	finishing := time.Now()
 	if err := c.finish(w); err != nil {
 		return answer(ops[:n], err)
@@ -104,6 +107,21 @@ func (c *committer) commit(ops []*operation) int {
 			Sync: now.Sub(finishing)})
 	}
 	return n
+}
+
+// changing names the ledgers that operations change.
+func (c *committer) changing(ops []*operation) {
+	for _, o := range ops {
+		switch {
+		case o.err != nil:
+		case o.create != nil:
+			c.config.Changing(o.create.genesis.Spec.Name)
+		default:
+			for i := range o.batch {
+				c.config.Changing(o.batch[i].Ledger)
+			}
+		}
+	}
 }
 
 // finish commits a transaction. It returns nil once the transaction is durable, in the file

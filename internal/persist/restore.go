@@ -47,6 +47,7 @@ type RestoreStep string
 
 // The steps, in their order.
 const (
+	StepRebuild RestoreStep = "reading segments of the archive"
 	StepVerify  RestoreStep = "verifying the backup"
 	StepCopy    RestoreStep = "copying it"
 	StepRestore RestoreStep = "restoring ledgers"

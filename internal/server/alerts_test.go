@@ -33,7 +33,7 @@ func TestAlertsNameMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, shown := get(t, "http://"+s.HTTPAddr+"/metrics")
-	for _, file := range []string{"shared.go", "replication.go", "merging.go"} { // metrics of a store
+	for _, file := range []string{"shared.go", "replication.go", "merging.go", "archive.go"} { // metrics of a store
 		database, err := os.ReadFile("../../cmd/accountantd/" + file)
 		if err != nil {
 			t.Fatal(err)

@@ -62,13 +62,20 @@ func AppendKey(keys []BoundKey, name, want, stored []byte) ([]BoundKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(name, want) || len(value) != 8+sha256.Size {
+	k, err := ParseKey(value)
+	if err != nil || !bytes.Equal(name, want) {
 		return nil, Damaged(MetaBucket, name, "%d bytes; want those of key %d", len(value), len(keys))
 	}
-	return append(keys, BoundKey{
-		Fingerprint: [sha256.Size]byte(value[8:]),
-		Since:       time.Unix(0, int64(binary.BigEndian.Uint64(value))).UTC(),
-	}), nil
+	return append(keys, k), nil
+}
+
+// ParseKey reads the bytes that Append has written.
+func ParseKey(b []byte) (k BoundKey, err error) {
+	if len(b) != 8+sha256.Size {
+		return k, fmt.Errorf("a key of %d bytes; want %d", len(b), 8+sha256.Size)
+	}
+	return BoundKey{Fingerprint: [sha256.Size]byte(b[8:]),
+		Since: time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC()}, nil
 }
 
 // Keys returns the keys that a file is bound to, the one in use last.

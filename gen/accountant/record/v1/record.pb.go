@@ -866,6 +866,189 @@ func (x *Reservation) GetContribution() v1.SetPart_Contribution {
 	return v1.SetPart_Contribution(0)
 }
 
+// Segment is what was written to a store since the segment before it: one file of an archive.
+type Segment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's identifier.
+	StoreId string `protobuf:"bytes,1,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	// The segment's number; from 1, without a gap.
+	Number uint64 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	// SHA-256 of the file of the segment before it; empty in the first.
+	Previous []byte `protobuf:"bytes,3,opt,name=previous,proto3" json:"previous,omitempty"`
+	// Up to when it has everything, in nanoseconds since 1970-01-01 UTC, where it is complete.
+	TimeUnixNanos int64 `protobuf:"varint,4,opt,name=time_unix_nanos,json=timeUnixNanos,proto3" json:"time_unix_nanos,omitempty"`
+	// Whether the segments up to this one are the store as it was at one moment.
+	Complete bool `protobuf:"varint,5,opt,name=complete,proto3" json:"complete,omitempty"`
+	// What was written, by ledger.
+	Parts []*SegmentPart `protobuf:"bytes,6,rep,name=parts,proto3" json:"parts,omitempty"`
+	// The keys that the store is bound to, as it keeps them: the time (8 bytes) and the fingerprint (32). In complete
+	// segments.
+	Keys          [][]byte `protobuf:"bytes,7,rep,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Segment) Reset() {
+	*x = Segment{}
+	mi := &file_accountant_record_v1_record_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Segment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Segment) ProtoMessage() {}
+
+func (x *Segment) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_record_v1_record_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Segment.ProtoReflect.Descriptor instead.
+func (*Segment) Descriptor() ([]byte, []int) {
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Segment) GetStoreId() string {
+	if x != nil {
+		return x.StoreId
+	}
+	return ""
+}
+
+func (x *Segment) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Segment) GetPrevious() []byte {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
+func (x *Segment) GetTimeUnixNanos() int64 {
+	if x != nil {
+		return x.TimeUnixNanos
+	}
+	return 0
+}
+
+func (x *Segment) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+func (x *Segment) GetParts() []*SegmentPart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *Segment) GetKeys() [][]byte {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+// SegmentPart is what was written to a ledger.
+type SegmentPart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The ledger's first record; only where the segments before have nothing of the ledger.
+	Genesis []byte `protobuf:"bytes,2,opt,name=genesis,proto3" json:"genesis,omitempty"`
+	// The position of the last entry in the segments before.
+	After uint64 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
+	// The hash of that entry; 32 bytes. Where it is 0, of the first record.
+	Before []byte `protobuf:"bytes,4,opt,name=before,proto3" json:"before,omitempty"`
+	// The entries that follow, as stored.
+	Entries       [][]byte `protobuf:"bytes,5,rep,name=entries,proto3" json:"entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SegmentPart) Reset() {
+	*x = SegmentPart{}
+	mi := &file_accountant_record_v1_record_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SegmentPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SegmentPart) ProtoMessage() {}
+
+func (x *SegmentPart) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_record_v1_record_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SegmentPart.ProtoReflect.Descriptor instead.
+func (*SegmentPart) Descriptor() ([]byte, []int) {
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SegmentPart) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *SegmentPart) GetGenesis() []byte {
+	if x != nil {
+		return x.Genesis
+	}
+	return nil
+}
+
+func (x *SegmentPart) GetAfter() uint64 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+func (x *SegmentPart) GetBefore() []byte {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *SegmentPart) GetEntries() [][]byte {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
 var File_accountant_record_v1_record_proto protoreflect.FileDescriptor
 
 const file_accountant_record_v1_record_proto_rawDesc = "" +
@@ -935,7 +1118,21 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x05child\x18\x03 \x01(\tR\x05child\x12\x1c\n" +
 	"\tprincipal\x18\x04 \x01(\tR\tprincipal\x12\x16\n" +
 	"\x06holder\x18\x05 \x01(\tR\x06holder\x12G\n" +
-	"\fcontribution\x18\x06 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontributionBFZDgithub.com/dpaccountant/accountant/gen/accountant/record/v1;recordv1b\x06proto3"
+	"\fcontribution\x18\x06 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\xe9\x01\n" +
+	"\aSegment\x12\x19\n" +
+	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x1a\n" +
+	"\bprevious\x18\x03 \x01(\fR\bprevious\x12&\n" +
+	"\x0ftime_unix_nanos\x18\x04 \x01(\x03R\rtimeUnixNanos\x12\x1a\n" +
+	"\bcomplete\x18\x05 \x01(\bR\bcomplete\x127\n" +
+	"\x05parts\x18\x06 \x03(\v2!.accountant.record.v1.SegmentPartR\x05parts\x12\x12\n" +
+	"\x04keys\x18\a \x03(\fR\x04keys\"\x87\x01\n" +
+	"\vSegmentPart\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x18\n" +
+	"\agenesis\x18\x02 \x01(\fR\agenesis\x12\x14\n" +
+	"\x05after\x18\x03 \x01(\x04R\x05after\x12\x16\n" +
+	"\x06before\x18\x04 \x01(\fR\x06before\x12\x18\n" +
+	"\aentries\x18\x05 \x03(\fR\aentriesBFZDgithub.com/dpaccountant/accountant/gen/accountant/record/v1;recordv1b\x06proto3"
 
 var (
 	file_accountant_record_v1_record_proto_rawDescOnce sync.Once
@@ -949,75 +1146,78 @@ func file_accountant_record_v1_record_proto_rawDescGZIP() []byte {
 	return file_accountant_record_v1_record_proto_rawDescData
 }
 
-var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_accountant_record_v1_record_proto_goTypes = []any{
 	(*Genesis)(nil),              // 0: accountant.record.v1.Genesis
 	(*Dataset)(nil),              // 1: accountant.record.v1.Dataset
 	(*Entry)(nil),                // 2: accountant.record.v1.Entry
 	(*SetPart)(nil),              // 3: accountant.record.v1.SetPart
 	(*Reservation)(nil),          // 4: accountant.record.v1.Reservation
-	(*v1.LedgerSpec)(nil),        // 5: accountant.v1.LedgerSpec
-	(*v1.Resolution)(nil),        // 6: accountant.v1.Resolution
-	(*v1.DatasetCaps)(nil),       // 7: accountant.v1.DatasetCaps
-	(*v1.DatasetReference)(nil),  // 8: accountant.v1.DatasetReference
-	(*v1.Charge)(nil),            // 9: accountant.v1.Charge
-	(*v1.Close)(nil),             // 10: accountant.v1.Close
-	(*v1.Reserve)(nil),           // 11: accountant.v1.Reserve
-	(*v1.Commit)(nil),            // 12: accountant.v1.Commit
-	(*v1.Release)(nil),           // 13: accountant.v1.Release
-	(*v1.Expire)(nil),            // 14: accountant.v1.Expire
-	(*v1.Refund)(nil),            // 15: accountant.v1.Refund
-	(*v1.Raise)(nil),             // 16: accountant.v1.Raise
-	(*v1.Restored)(nil),          // 17: accountant.v1.Restored
-	(*v1.Reconcile)(nil),         // 18: accountant.v1.Reconcile
-	(*v1.Free)(nil),              // 19: accountant.v1.Free
-	(*v1.Acknowledge)(nil),       // 20: accountant.v1.Acknowledge
-	(*v1.Propose)(nil),           // 21: accountant.v1.Propose
-	(*v1.Withdraw)(nil),          // 22: accountant.v1.Withdraw
-	(*v1.AccessPolicy)(nil),      // 23: accountant.v1.AccessPolicy
-	(*v1.Adopt)(nil),             // 24: accountant.v1.Adopt
-	(*v1.AmendDataset)(nil),      // 25: accountant.v1.AmendDataset
-	(*v1.Together)(nil),          // 26: accountant.v1.Together
-	(*v1.Observe)(nil),           // 27: accountant.v1.Observe
-	(*v1.Approval)(nil),          // 28: accountant.v1.Approval
-	(v1.SetPart_Contribution)(0), // 29: accountant.v1.SetPart.Contribution
-	(*v1.Part)(nil),              // 30: accountant.v1.Part
+	(*Segment)(nil),              // 5: accountant.record.v1.Segment
+	(*SegmentPart)(nil),          // 6: accountant.record.v1.SegmentPart
+	(*v1.LedgerSpec)(nil),        // 7: accountant.v1.LedgerSpec
+	(*v1.Resolution)(nil),        // 8: accountant.v1.Resolution
+	(*v1.DatasetCaps)(nil),       // 9: accountant.v1.DatasetCaps
+	(*v1.DatasetReference)(nil),  // 10: accountant.v1.DatasetReference
+	(*v1.Charge)(nil),            // 11: accountant.v1.Charge
+	(*v1.Close)(nil),             // 12: accountant.v1.Close
+	(*v1.Reserve)(nil),           // 13: accountant.v1.Reserve
+	(*v1.Commit)(nil),            // 14: accountant.v1.Commit
+	(*v1.Release)(nil),           // 15: accountant.v1.Release
+	(*v1.Expire)(nil),            // 16: accountant.v1.Expire
+	(*v1.Refund)(nil),            // 17: accountant.v1.Refund
+	(*v1.Raise)(nil),             // 18: accountant.v1.Raise
+	(*v1.Restored)(nil),          // 19: accountant.v1.Restored
+	(*v1.Reconcile)(nil),         // 20: accountant.v1.Reconcile
+	(*v1.Free)(nil),              // 21: accountant.v1.Free
+	(*v1.Acknowledge)(nil),       // 22: accountant.v1.Acknowledge
+	(*v1.Propose)(nil),           // 23: accountant.v1.Propose
+	(*v1.Withdraw)(nil),          // 24: accountant.v1.Withdraw
+	(*v1.AccessPolicy)(nil),      // 25: accountant.v1.AccessPolicy
+	(*v1.Adopt)(nil),             // 26: accountant.v1.Adopt
+	(*v1.AmendDataset)(nil),      // 27: accountant.v1.AmendDataset
+	(*v1.Together)(nil),          // 28: accountant.v1.Together
+	(*v1.Observe)(nil),           // 29: accountant.v1.Observe
+	(*v1.Approval)(nil),          // 30: accountant.v1.Approval
+	(v1.SetPart_Contribution)(0), // 31: accountant.v1.SetPart.Contribution
+	(*v1.Part)(nil),              // 32: accountant.v1.Part
 }
 var file_accountant_record_v1_record_proto_depIdxs = []int32{
-	5,  // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
-	6,  // 1: accountant.record.v1.Genesis.resolution:type_name -> accountant.v1.Resolution
+	7,  // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
+	8,  // 1: accountant.record.v1.Genesis.resolution:type_name -> accountant.v1.Resolution
 	1,  // 2: accountant.record.v1.Genesis.dataset:type_name -> accountant.record.v1.Dataset
-	7,  // 3: accountant.record.v1.Dataset.caps:type_name -> accountant.v1.DatasetCaps
-	8,  // 4: accountant.record.v1.Dataset.derived_from:type_name -> accountant.v1.DatasetReference
-	9,  // 5: accountant.record.v1.Entry.charge:type_name -> accountant.v1.Charge
-	10, // 6: accountant.record.v1.Entry.close:type_name -> accountant.v1.Close
-	11, // 7: accountant.record.v1.Entry.reserve:type_name -> accountant.v1.Reserve
-	12, // 8: accountant.record.v1.Entry.commit:type_name -> accountant.v1.Commit
-	13, // 9: accountant.record.v1.Entry.release:type_name -> accountant.v1.Release
-	14, // 10: accountant.record.v1.Entry.expire:type_name -> accountant.v1.Expire
-	15, // 11: accountant.record.v1.Entry.refund:type_name -> accountant.v1.Refund
-	16, // 12: accountant.record.v1.Entry.raise:type_name -> accountant.v1.Raise
-	17, // 13: accountant.record.v1.Entry.restored:type_name -> accountant.v1.Restored
-	18, // 14: accountant.record.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
-	19, // 15: accountant.record.v1.Entry.free:type_name -> accountant.v1.Free
-	20, // 16: accountant.record.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
-	21, // 17: accountant.record.v1.Entry.propose:type_name -> accountant.v1.Propose
-	22, // 18: accountant.record.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
-	23, // 19: accountant.record.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
-	24, // 20: accountant.record.v1.Entry.adopt:type_name -> accountant.v1.Adopt
-	25, // 21: accountant.record.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
-	26, // 22: accountant.record.v1.Entry.together:type_name -> accountant.v1.Together
-	27, // 23: accountant.record.v1.Entry.observe:type_name -> accountant.v1.Observe
+	9,  // 3: accountant.record.v1.Dataset.caps:type_name -> accountant.v1.DatasetCaps
+	10, // 4: accountant.record.v1.Dataset.derived_from:type_name -> accountant.v1.DatasetReference
+	11, // 5: accountant.record.v1.Entry.charge:type_name -> accountant.v1.Charge
+	12, // 6: accountant.record.v1.Entry.close:type_name -> accountant.v1.Close
+	13, // 7: accountant.record.v1.Entry.reserve:type_name -> accountant.v1.Reserve
+	14, // 8: accountant.record.v1.Entry.commit:type_name -> accountant.v1.Commit
+	15, // 9: accountant.record.v1.Entry.release:type_name -> accountant.v1.Release
+	16, // 10: accountant.record.v1.Entry.expire:type_name -> accountant.v1.Expire
+	17, // 11: accountant.record.v1.Entry.refund:type_name -> accountant.v1.Refund
+	18, // 12: accountant.record.v1.Entry.raise:type_name -> accountant.v1.Raise
+	19, // 13: accountant.record.v1.Entry.restored:type_name -> accountant.v1.Restored
+	20, // 14: accountant.record.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
+	21, // 15: accountant.record.v1.Entry.free:type_name -> accountant.v1.Free
+	22, // 16: accountant.record.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
+	23, // 17: accountant.record.v1.Entry.propose:type_name -> accountant.v1.Propose
+	24, // 18: accountant.record.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
+	25, // 19: accountant.record.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
+	26, // 20: accountant.record.v1.Entry.adopt:type_name -> accountant.v1.Adopt
+	27, // 21: accountant.record.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
+	28, // 22: accountant.record.v1.Entry.together:type_name -> accountant.v1.Together
+	29, // 23: accountant.record.v1.Entry.observe:type_name -> accountant.v1.Observe
 	3,  // 24: accountant.record.v1.Entry.set:type_name -> accountant.record.v1.SetPart
-	28, // 25: accountant.record.v1.Entry.approval:type_name -> accountant.v1.Approval
-	29, // 26: accountant.record.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
-	30, // 27: accountant.record.v1.Reservation.rest:type_name -> accountant.v1.Part
-	29, // 28: accountant.record.v1.Reservation.contribution:type_name -> accountant.v1.SetPart.Contribution
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	30, // 25: accountant.record.v1.Entry.approval:type_name -> accountant.v1.Approval
+	31, // 26: accountant.record.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
+	32, // 27: accountant.record.v1.Reservation.rest:type_name -> accountant.v1.Part
+	31, // 28: accountant.record.v1.Reservation.contribution:type_name -> accountant.v1.SetPart.Contribution
+	6,  // 29: accountant.record.v1.Segment.parts:type_name -> accountant.record.v1.SegmentPart
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_accountant_record_v1_record_proto_init() }
@@ -1052,7 +1252,7 @@ func file_accountant_record_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_record_v1_record_proto_rawDesc), len(file_accountant_record_v1_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/archive"
+	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/endpoint"
+)
+
+// archiving is where the daemon copies what is written, and how often.
+type archiving struct {
+	dir   string
+	every time.Duration
+}
+
+// open opens the archive, if there is to be one.
+func (s archiving) open(database string) (*archive.Archive, error) {
+	wrong := func(field, value, allowed string) error {
+		return &endpoint.ConfigError{Field: field, Value: value, Allowed: allowed}
+	}
+	switch {
+	case s.dir == "":
+		return nil, nil
+	case database != "":
+		return nil, wrong("archive", s.dir, "only without --store: a database has tools of its own for that")
+	case s.every < time.Second:
+		return nil, wrong("archive-interval", s.every.String(), "a duration from 1s on")
+	}
+	a, err := archive.Open(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("archive %s: %w", s.dir, err)
+	}
+	return a, nil
+}
+
+// keep adds to the archive until stop is called, which returns when it has everything.
+func (s archiving) keep(a *archive.Archive, from archive.Source, m *server.Metrics, logger *slog.Logger) (stop func()) {
+	newest := prometheus.NewGauge(prometheus.GaugeOpts{Name: "accountant_archived_time_seconds",
+		Help: "Up to when the archive has everything that was written, in seconds since 1970."})
+	m.Add(newest)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.Run(ctx, from, s.every, func(at time.Time, err error) {
+			if err == nil {
+				newest.Set(float64(at.UnixNano()) / 1e9)
+				return
+			}
+			logger.Error("what is written is not archived", "archive", s.dir, "error", err)
+		})
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// fromArchive makes a backup of an archive in a temporary directory, which the caller removes.
+func fromArchive(ctx context.Context, dir string, until time.Time, progress func(persist.RestoreStep, uint64, uint64)) (
+	backup string, err error) {
+	temporary, err := os.MkdirTemp("", "accountant-restore-")
+	if err != nil {
+		return "", err
+	}
+	backup = filepath.Join(temporary, persist.FileName)
+	_, err = archive.Rebuild(ctx, dir, until, backup, func(n, of uint64) { progress(persist.StepRebuild, n, of) })
+	if err != nil {
+		err = errors.Join(err, os.RemoveAll(temporary))
+	}
+	return backup, err
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/storetest"
+	"github.com/dpaccountant/accountant/internal/persist/verify"
+)
+
+// house is a store with its archive.
+type house struct {
+	*testing.T
+	dir   string // of the archive
+	store *persist.Store
+	now   time.Time
+	made  map[string]int // ledgers, with how often they were charged
+}
+
+func open(t *testing.T, a **Archive) *house {
+	t.Helper()
+	h := &house{T: t, dir: filepath.Join(t.TempDir(), "kept"), now: time.Unix(1_800_000_000, 0), made: map[string]int{}}
+	store, err := persist.Open(persist.Config{Path: filepath.Join(t.TempDir(), persist.FileName),
+		Changing: func(name string) {
+			if *a != nil {
+				(*a).Changed(name)
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	h.store = store
+	*a = h.reopen()
+	return h
+}
+
+func (h *house) reopen() *Archive {
+	h.Helper()
+	a, err := Open(h.dir)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return a
+}
+
+func (h *house) charge(name string) {
+	h.Helper()
+	if _, there := h.made[name]; !there {
+		if _, _, err := h.store.Create(storetest.Genesis(name)); err != nil {
+			h.Fatal(err)
+		}
+	}
+	if err := storetest.Charge(h.store, name, h.made[name]); err != nil {
+		h.Fatal(err)
+	}
+	h.made[name]++
+}
+
+func (h *house) write(a *Archive) (segments int) {
+	h.Helper()
+	h.now = h.now.Add(time.Minute)
+	n, err := a.Write(h.store, h.now)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return n
+}
+
+// heads are those of the store's ledgers, each with its hash.
+func heads(t *testing.T, s ledger.Store) string {
+	t.Helper()
+	list, err := s.List("", "", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, l := range list {
+		fmt.Fprintf(&b, "%s %d %s %d\n", l.Genesis.Spec.Name, l.Head.Position, l.Head.Hash, l.Total)
+	}
+	return b.String()
+}
+
+// rebuilt restores an archive and returns the heads that its copy had.
+func rebuilt(t *testing.T, dir string, until time.Time) (string, time.Time, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rebuilt")
+	at, err := Rebuild(t.Context(), dir, until, path, func(uint64, uint64) {})
+	if err != nil {
+		return "", at, err
+	}
+	if _, err := verify.File(t.Context(), verify.Config{Path: path, AnyRoot: true,
+		Progress: func(uint64, uint64) {}}); err != nil {
+		t.Fatal(err)
+	}
+	// The same heads, before the restore adds entries of its own: what is closed gets none, so read them by moving.
+	to := filepath.Join(t.TempDir(), "r", persist.FileName)
+	if _, err := persist.Restore(t.Context(), persist.RestoreConfig{Backup: path, Path: to}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := persist.Open(persist.Config{Path: to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // it is only read
+	list, err := s.List("", "", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, l := range list {
+		record, err := s.Records(l.Genesis.Spec.Name, l.Head.Position, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %d %s %d\n", l.Genesis.Spec.Name, l.Head.Position-1, record[0].Previous, l.Total)
+	}
+	return b.String(), at, nil
+}
+
+// Whatever is written when, and however often the archive is opened again, it makes the store again as it was at each
+// time that something was added.
+func TestArchiveHasEveryMoment(t *testing.T) {
+	t.Parallel()
+	var a *Archive
+	h := open(t, &a)
+	random := rand.New(rand.NewPCG(1, 2))
+	type moment struct {
+		at    time.Time
+		heads string
+	}
+	var moments []moment
+	for range 30 {
+		for range random.IntN(6) {
+			h.charge(fmt.Sprintf("l%d", random.IntN(5)))
+		}
+		n := h.write(a)
+		if was := heads(t, h.store); n > 0 {
+			moments = append(moments, moment{h.now, was})
+		} else if was != moments[len(moments)-1].heads {
+			t.Fatalf("%s: nothing was added, and the store has %s", h.now, was)
+		}
+		if random.IntN(3) == 0 {
+			a = h.reopen()
+		}
+	}
+	for _, m := range moments {
+		got, at, err := rebuilt(t, h.dir, m.at.Add(30*time.Second))
+		if err != nil || got != m.heads || !at.Equal(m.at) {
+			t.Errorf("%s: %v, %v\n%swant\n%s", m.at, at, err, got, m.heads)
+		}
+	}
+	if _, _, err := rebuilt(t, h.dir, moments[0].at.Add(-time.Hour)); !errors.As(err, new(*NoMomentError)) {
+		t.Errorf("before the first: %v", err)
+	}
+}
+
+// Where the directory fails, nothing is lost, and the next time everything is added.
+func TestArchiveAfterAFailure(t *testing.T) {
+	t.Parallel()
+	var a *Archive
+	h := open(t, &a)
+	h.charge("a")
+	h.write(a)
+	away := h.dir + ".away"
+	for i := range 3 {
+		if err := os.Rename(h.dir, away); err != nil {
+			t.Fatal(err)
+		}
+		h.charge("a")
+		h.charge(fmt.Sprint("b", i))
+		if n, err := a.Write(h.store, h.now); err == nil {
+			t.Fatalf("%d segments were added to a directory that is not there", n)
+		}
+		if err := os.Rename(away, h.dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.write(a)
+	if got, _, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+		t.Errorf("%v\n%s", err, got)
+	}
+
+	// Another daemon's segment is not overwritten.
+	other := h.reopen()
+	h.charge("a")
+	h.write(other)
+	h.charge("a")
+	if _, err := a.Write(h.store, h.now); err == nil || !strings.Contains(err.Error(), "another daemon") {
+		t.Errorf("two daemons: %v", err)
+	}
+}
+
+// A segment that was cut off, damaged in any byte, renamed, put back or taken away is named, and never taken for one
+// that is empty.
+func TestDamagedSegments(t *testing.T) {
+	t.Parallel()
+	var a *Archive
+	h := open(t, &a)
+	for range 3 {
+		h.charge("a")
+		h.write(a)
+	}
+	second := fileOf(h.dir, 2)
+	whole, err := os.ReadFile(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage := func(what string, content []byte) {
+		t.Helper()
+		if err := os.WriteFile(second, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(h.dir)
+		if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || damaged.Path != second &&
+			damaged.Path != fileOf(h.dir, 3) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, _, err := rebuilt(t, h.dir, time.Time{}); !errors.As(err, new(*DamagedError)) {
+			t.Errorf("%s: restored: %v", what, err)
+		}
+	}
+	for i := range whole {
+		content := append([]byte{}, whole...)
+		content[i] ^= 1 << (i % 8)
+		damage(fmt.Sprint("byte ", i), content)
+	}
+	for n := range len(whole) {
+		damage(fmt.Sprint("cut off at ", n), whole[:n])
+	}
+	first, err := os.ReadFile(fileOf(h.dir, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage("the first one in its place", first)
+	if err := os.Remove(second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(h.dir); err == nil || !strings.Contains(err.Error(), second+" is missing") {
+		t.Errorf("taken away: %v", err)
+	}
+}
+
+// A store that was put back to an older state is noticed: the archive has what it lacks.
+func TestArchiveOfAnOlderStore(t *testing.T) {
+	t.Parallel()
+	var a *Archive
+	h := open(t, &a)
+	h.charge("a")
+	h.write(a)
+	a.known["a"] = 5
+	a.whole = false
+	if _, err := a.Write(h.store, h.now); err == nil || !strings.Contains(err.Error(), "put back to an older state") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What is too much for one segment goes into several, of which the last one is complete.
+func TestManySegments(t *testing.T) {
+	t.Parallel()
+	var a *Archive
+	h := open(t, &a)
+	a.most = 2000
+	for i := range 50 {
+		h.charge(fmt.Sprint("l", i))
+	}
+	if n := h.write(a); n < 3 {
+		t.Errorf("%d segments", n)
+	}
+	if got, _, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+		t.Errorf("%v\n%s", err, got)
+	}
+	newest := fileOf(h.dir, a.number)
+	if err := os.Remove(newest); err != nil { // the daemon was killed before it
+		t.Fatal(err)
+	}
+	if _, _, err := rebuilt(t, h.dir, time.Time{}); !errors.As(err, new(*NoMomentError)) {
+		t.Errorf("without the complete one: %v", err)
+	}
+	a = h.reopen()
+	h.write(a)
+	if got, _, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+		t.Errorf("%v\n%s", err, got)
+	}
+}

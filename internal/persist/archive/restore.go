@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+)
+
+// NoMomentError says that an archive has no complete segment, or none that early.
+type NoMomentError struct {
+	Dir           string
+	Until         time.Time
+	First, Newest time.Time // of its complete segments; zero where it has none
+}
+
+func (e *NoMomentError) Error() string {
+	if e.First.IsZero() {
+		return fmt.Sprintf("archive %s has no complete segment; allowed: one to which a daemon has written", e.Dir)
+	}
+	return fmt.Sprintf("archive %s begins at %s, after %s; allowed: a time from then on", e.Dir,
+		e.First.Format(time.RFC3339), e.Until.Format(time.RFC3339))
+}
+
+// Rebuild makes a backup, at a path where no file is, of the store as it was at the newest complete segment that was
+// written until then; a zero time is for the newest of all. It returns the moment.
+func Rebuild(ctx context.Context, dir string, until time.Time, path string,
+	progress func(done, of uint64)) (at time.Time, err error) {
+	last, total, at, err := moment(dir, until)
+	if err != nil {
+		return at, err
+	}
+	var r *persist.Rebuild
+	defer func() {
+		if err != nil && r != nil {
+			err = errors.Join(err, r.Discard())
+		}
+	}()
+	var keys []rows.BoundKey
+	_, err = Each(dir, func(s *recordv1.Segment) (bool, error) {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if r == nil {
+			if r, err = persist.NewRebuild(path, s.GetStoreId()); err != nil {
+				return false, err
+			}
+		}
+		for _, p := range s.GetParts() {
+			w := persist.Written{Ledger: p.GetLedger(), Genesis: p.GetGenesis(), After: p.GetAfter(),
+				Entries: p.GetEntries()}
+			if len(p.GetBefore()) != len(w.Before) {
+				return false, &DamagedError{fileOf(dir, s.GetNumber()), "is damaged: a hash has " +
+					fmt.Sprint(len(p.GetBefore())) + " bytes"}
+			}
+			w.Before = ledger.Hash(p.GetBefore())
+			if err := r.Add(w); err != nil {
+				return false, fmt.Errorf("%s: %w", fileOf(dir, s.GetNumber()), err)
+			}
+		}
+		if s.GetNumber() == last {
+			if keys, err = boundKeys(s); err != nil {
+				return false, &DamagedError{fileOf(dir, s.GetNumber()), "is damaged: " + err.Error()}
+			}
+		}
+		progress(s.GetNumber(), total)
+		return s.GetNumber() < last, nil
+	})
+	if err != nil {
+		return at, err
+	}
+	done := r
+	r = nil
+	return at, done.Finish(keys, at)
+}
+
+// moment finds the newest complete segment that was written until a time.
+func moment(dir string, until time.Time) (last, total uint64, at time.Time, err error) {
+	var first time.Time
+	_, err = Each(dir, func(s *recordv1.Segment) (bool, error) {
+		if !s.GetComplete() {
+			return true, nil
+		}
+		t := time.Unix(0, s.GetTimeUnixNanos()).UTC()
+		if first.IsZero() {
+			first = t
+		}
+		if !until.IsZero() && t.After(until) {
+			return false, nil
+		}
+		last, at = s.GetNumber(), t
+		return true, nil
+	})
+	if err == nil && last == 0 {
+		err = &NoMomentError{Dir: dir, Until: until, First: first}
+	}
+	return last, last, at, err
+}
+
+func boundKeys(s *recordv1.Segment) (keys []rows.BoundKey, err error) {
+	for _, b := range s.GetKeys() {
+		k, err := rows.ParseKey(b)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package archive keeps what is written to a store in a directory of segments: files that never change, each with what
+// came since the one before it. A daemon adds one whenever something was written, and a restore makes the store of them
+// again, as it was at the end of any complete one.
+//
+// It is a package of its own because the store is a file and knows of no directory that outlives it.
+package archive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/proto"
+
+	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
+	"github.com/dpaccountant/accountant/internal/durable"
+)
+
+// magic begins the file of a segment; the SHA-256 of what follows that comes next, and then the message, compressed.
+const magic = "accountant segment 1\n"
+
+// maxContent bounds a segment's message in bytes, so that each is read in memory.
+const maxContent = 128 << 20
+
+const suffix = ".segment"
+
+// fileOf is the path of a segment's file: the numbers' order is that of the names.
+func fileOf(dir string, number uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%012d%s", number, suffix))
+}
+
+var (
+	encoder = sync.OnceValue(func() *zstd.Encoder {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			panic(err)
+		}
+		return e
+	})
+	decoder = sync.OnceValue(func() *zstd.Decoder {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxContent))
+		if err != nil {
+			panic(err)
+		}
+		return d
+	})
+)
+
+// write makes a segment durable, and returns the SHA-256 of its file.
+func write(dir string, s *recordv1.Segment) (sum [sha256.Size]byte, err error) {
+	message, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
+	if err != nil {
+		return sum, err
+	}
+	packed := encoder().EncodeAll(message, nil)
+	check := sha256.Sum256(packed)
+	content := append(append([]byte(magic), check[:]...), packed...)
+	path := fileOf(dir, s.GetNumber())
+	if _, err := os.Lstat(path); err == nil { // of another daemon, which must not lose it
+		return sum, fmt.Errorf("%s is there already: another daemon writes to this archive", path)
+	}
+	return sha256.Sum256(content), durable.WriteFile(path, content)
+}
+
+// DamagedError is a segment that cannot be used, or that is missing.
+type DamagedError struct {
+	Path, Reason string
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s %s; allowed: all segments of one archive, from the first one on, as the daemon has written them",
+		e.Path, e.Reason)
+}
+
+// read returns a segment that follows the one whose file has the SHA-256 previous, with that of its own.
+func read(dir string, number uint64, previous []byte) (*recordv1.Segment, []byte, error) {
+	path := fileOf(dir, number)
+	damaged := func(format string, args ...any) error {
+		return &DamagedError{path, fmt.Sprintf(format, args...)}
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			err = damaged("is missing")
+		}
+		return nil, nil, err
+	}
+	rest, found := bytes.CutPrefix(content, []byte(magic))
+	if !found || len(rest) < sha256.Size {
+		return nil, nil, damaged("is no segment of this version")
+	}
+	packed := rest[sha256.Size:]
+	if check := sha256.Sum256(packed); !bytes.Equal(check[:], rest[:sha256.Size]) {
+		return nil, nil, damaged("is damaged: its checksum is wrong")
+	}
+	message, err := decoder().DecodeAll(packed, nil)
+	s := &recordv1.Segment{}
+	if err == nil {
+		err = proto.Unmarshal(message, s)
+	}
+	switch {
+	case err != nil:
+		return nil, nil, damaged("is damaged: %v", err)
+	case s.GetNumber() != number:
+		return nil, nil, damaged("has the number %d: it was renamed", s.GetNumber())
+	case !bytes.Equal(s.GetPrevious(), previous):
+		return nil, nil, damaged("does not follow %s: one of them is of another archive, or was put back",
+			filepath.Base(fileOf(dir, number-1)))
+	}
+	sum := sha256.Sum256(content)
+	return s, sum[:], nil
+}
+
+// count is how many segments a directory has; the last one has that number.
+func count(dir string) (n uint64, err error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	last := ""
+	for _, f := range files { // in the order of their names
+		if strings.HasSuffix(f.Name(), suffix) {
+			n, last = n+1, f.Name()
+		}
+	}
+	if last != "" && last != filepath.Base(fileOf(dir, n)) {
+		_, err := fmt.Sscanf(last, "%d", &n)
+		if err != nil {
+			return 0, &DamagedError{filepath.Join(dir, last), "has no number"}
+		}
+	}
+	return n, nil
+}
+
+// Each calls f with the segments of an archive in order, checked, and ends where f says so.
+func Each(dir string, f func(*recordv1.Segment) (more bool, err error)) (last []byte, err error) {
+	n, err := count(dir)
+	if err != nil {
+		return nil, err
+	}
+	store := ""
+	for number := uint64(1); number <= n; number++ {
+		s, sum, err := read(dir, number, last)
+		if err != nil {
+			return nil, err
+		}
+		if store == "" {
+			store = s.GetStoreId()
+		}
+		if s.GetStoreId() != store {
+			return nil, &DamagedError{fileOf(dir, number), "is of store " + s.GetStoreId() + ", and the first one of " + store}
+		}
+		last = sum
+		if more, err := f(s); err != nil || !more {
+			return last, err
+		}
+	}
+	return last, nil
+}
