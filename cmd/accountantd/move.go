@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,6 +58,8 @@ type place interface {
 	free(ctx context.Context) error
 	// leave verifies the store, and marks it as moved to another place.
 	leave(ctx context.Context, to string, p progress) error
+	// mark replaces that mark.
+	mark(left rows.Left) error
 	// file returns a file with the ledgers of a store that was marked, and what removes it if it was made.
 	file(ctx context.Context) (path string, remove func() error, err error)
 	// arrive makes the store of such a file, or finds that it is there.
@@ -125,7 +128,10 @@ func (m movers) move(ctx context.Context, stdout, stderr io.Writer) (err error) 
 		return err
 	}
 	switch {
-	case left != nil && left.To == m.to.String():
+	case left != nil && left.To == m.to.String() && (!left.Arrived || m.to.free(ctx) != nil):
+	case left != nil && left.To == m.to.String() && !m.again:
+		return fmt.Errorf("%v: all its ledgers were moved to %s, and nothing is there any more; allowed: a backup of that "+
+			"store; or --again, if no daemon was ever started there", m.from, left.To)
 	case left != nil && !m.again:
 		return fmt.Errorf("%v: its ledgers were moved to %s, at %v; allowed: the same place, to complete a move that "+
 			"was cut off; or --again, if no daemon was ever started there and what is there was removed", m.from, left.To,
@@ -144,6 +150,9 @@ func (m movers) move(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	store, contents, err := m.to.arrive(ctx, file, p)
+	if err == nil {
+		err = m.from.mark(rows.Left{At: time.Now(), To: m.to.String(), Arrived: true})
+	}
 	if err != nil {
 		return err
 	}
@@ -169,6 +178,8 @@ func (d directory) free(context.Context) error {
 func (d directory) leave(ctx context.Context, to string, p progress) error {
 	return persist.Leave(ctx, d.store(), to, p.of(persist.StepVerify))
 }
+
+func (d directory) mark(left rows.Left) error { return persist.MarkLeft(d.store(), left) }
 
 func (d directory) file(context.Context) (string, func() error, error) {
 	return d.store(), func() error { return nil }, nil
@@ -207,8 +218,10 @@ func (d database) leave(ctx context.Context, to string, p progress) error {
 	if err := errors.Join(err, remove()); err != nil {
 		return fmt.Errorf("nothing was moved: %w", err)
 	}
-	return postgres.Leave(d.Config, to)
+	return d.mark(rows.Left{At: time.Now(), To: to})
 }
+
+func (d database) mark(left rows.Left) error { return postgres.Leave(d.Config, left) }
 
 func (d database) file(ctx context.Context) (path string, remove func() error, err error) {
 	path, err = postgres.Copy(ctx, d.Config)

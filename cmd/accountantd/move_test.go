@@ -123,6 +123,14 @@ func TestMoveThroughKills(t *testing.T) {
 		}
 		from = to
 	}
+	gone := data("second") // which the ledgers have left, as nobody could tell from the first store
+	if err := os.RemoveAll(gone); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := exitCode(t, "move", data("first"), gone); code != 1 ||
+		!strings.Contains(stderr, "nothing is there any more") {
+		t.Errorf("once more, to a place that is gone: %d, %s", code, stderr)
+	}
 	l.more(t, 50)
 	l.finish()
 	t.Logf("%d moves were killed, %d steps", m.killed, l.acknowledged())

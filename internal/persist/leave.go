@@ -46,11 +46,15 @@ func Leave(ctx context.Context, path, to string, progress func(done, total uint6
 	if _, err := verify.File(ctx, verify.Config{Path: path, Progress: progress}); err != nil {
 		return fmt.Errorf("nothing was moved: %w", err)
 	}
+	return MarkLeft(path, rows.Left{At: time.Now(), To: to})
+}
+
+// MarkLeft marks the store at path as moved, durably.
+func MarkLeft(path string, left rows.Left) error {
 	db, err := bolt.Open(path, 0, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		return fmt.Errorf("store %s: %w", path, err)
 	}
-	left := rows.Left{At: time.Now(), To: to}
 	err = rows.InBoth(db, func(meta *bolt.Bucket) error { return rows.PutMark(meta, rows.LeftKey, left.Append(nil)) })
 	return errors.Join(err, db.Close())
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/house"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -103,7 +104,7 @@ func TestLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, to := range []string{"elsewhere", "there"} { // the first place was given up
-		if err := Leave(s.config, to); err != nil {
+		if err := Leave(s.config, rows.Left{At: time.Now(), To: to}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -203,7 +204,7 @@ func TestLeaveWhileServing(t *testing.T) {
 		<-started
 	}
 	moving.Store(true)
-	if err := Leave(config, "there"); err != nil {
+	if err := Leave(config, rows.Left{At: time.Now(), To: "there"}); err != nil {
 		t.Fatal(err)
 	}
 	file, err := Copy(t.Context(), config)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,17 +16,17 @@ import (
 // Leave marks the store in a database as moved to another place. It takes the table of heads away, without which no
 // daemon can read or write a ledger, whatever its version: commits that are under way end before that, and all later
 // ones fail. A store that was moved before is marked anew.
-func Leave(c Config, to string) error {
+func Leave(c Config, left rows.Left) error {
 	s, err := open(c, func(*Store) error { return nil })
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.move(to), s.Close())
+	return errors.Join(s.move(left), s.Close())
 }
 
 // move takes the heads away, in one transaction. It may be run again after an unknown outcome.
-func (s *Store) move(to string) error {
-	sealed := sealMeta(rows.LeftName, rows.Left{At: time.Now(), To: to}.Append(nil))
+func (s *Store) move(left rows.Left) error {
+	sealed := sealMeta(rows.LeftName, left.Append(nil))
 	return s.attempt(func(ctx context.Context, c *pgx.Conn) error {
 		var there bool
 		if err := c.QueryRow(ctx, "SELECT to_regclass('heads') IS NOT NULL").Scan(&there); err != nil {

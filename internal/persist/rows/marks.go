@@ -22,7 +22,8 @@ var (
 	// BackupKey → the time (8 bytes, Unix nanoseconds) at which the file was made as a
 	// backup. Only a restore removes it.
 	BackupKey = []byte("backup")
-	// LeftKey → the time (8 bytes, Unix nanoseconds) from which on the store's ledgers go on elsewhere, and where. Only
+	// LeftKey → the time (8 bytes, Unix nanoseconds) from which on the store's ledgers go on elsewhere, whether they have
+	// arrived (1 byte), and where. Only
 	// a store that is made of the file is without it.
 	LeftKey = []byte(LeftName)
 	// GapsKey → the newest log key (8 bytes) of a store that was in a database, whose daemons leave gaps
@@ -91,11 +92,17 @@ func PutMark(meta *bolt.Bucket, key, value []byte) error {
 type Left struct {
 	At time.Time
 	To string // the directory or the database where they go on
+	// Arrived: all of them are there. If that store is gone, another one from here would forget what was charged there.
+	Arrived bool
 }
 
 // Append adds the row's bytes.
 func (l Left) Append(b []byte) []byte {
-	return append(AppendNumber(b, uint64(l.At.UnixNano())), l.To...)
+	arrived := byte(0)
+	if l.Arrived {
+		arrived = 1
+	}
+	return append(append(AppendNumber(b, uint64(l.At.UnixNano())), arrived), l.To...)
 }
 
 // Left returns the mark of a file whose ledgers were moved away, or nil.
@@ -113,10 +120,10 @@ func (v *View) Left() (*Left, error) {
 
 // ParseLeft reads the row's bytes.
 func ParseLeft(b []byte) (Left, error) {
-	if len(b) < 8 {
-		return Left{}, fmt.Errorf("%d bytes; want at least 8", len(b))
+	if len(b) < 9 || b[8] > 1 {
+		return Left{}, fmt.Errorf("%d bytes; want at least 9, of which the ninth is 0 or 1", len(b))
 	}
-	return Left{time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:])}, nil
+	return Left{time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC(), string(b[9:]), b[8] == 1}, nil
 }
 
 // Error says that no daemon may use the store.

@@ -135,7 +135,7 @@ func TestDoctorOfADatabase(t *testing.T) {
 		"VALUES (4711, 1, '', now() - interval '2 hours')")
 	looks(t, at(url), 1, map[string]string{"room": "warn not merged"})
 	execute(t, url, "DELETE FROM tail WHERE number = 4711")
-	if err := postgres.Leave(postgres.Config{URL: url}, "/data"); err != nil {
+	if err := postgres.Leave(postgres.Config{URL: url}, rows.Left{At: time.Now(), To: "/data"}); err != nil {
 		t.Fatal(err)
 	}
 	looks(t, at(url), 1, map[string]string{"store": "fail were moved to /data"})
