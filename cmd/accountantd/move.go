@@ -130,8 +130,8 @@ func (m movers) move(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	switch {
 	case left != nil && left.To == m.to.String() && (!left.Arrived || m.to.free(ctx) != nil):
 	case left != nil && left.To == m.to.String() && !m.again:
-		return fmt.Errorf("%v: all its ledgers were moved to %s, and nothing is there any more; allowed: a backup of that "+
-			"store; or --again, if no daemon was ever started there", m.from, left.To)
+		return fmt.Errorf("%v: all its ledgers were moved to %s, and nothing is there any more; allowed: a backup of "+
+			"that store; or --again, if no daemon was ever started there", m.from, left.To)
 	case left != nil && !m.again:
 		return fmt.Errorf("%v: its ledgers were moved to %s, at %v; allowed: the same place, to complete a move that "+
 			"was cut off; or --again, if no daemon was ever started there and what is there was removed", m.from, left.To,

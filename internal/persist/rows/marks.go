@@ -22,8 +22,8 @@ var (
 	// BackupKey → the time (8 bytes, Unix nanoseconds) at which the file was made as a
 	// backup. Only a restore removes it.
 	BackupKey = []byte("backup")
-	// LeftKey → the time (8 bytes, Unix nanoseconds) from which on the store's ledgers go on elsewhere, whether they have
-	// arrived (1 byte), and where. Only
+	// LeftKey → the time (8 bytes, Unix nanoseconds) from which on the store's ledgers go on elsewhere, whether they
+	// have arrived (1 byte), and where. Only
 	// a store that is made of the file is without it.
 	LeftKey = []byte(LeftName)
 	// GapsKey → the newest log key (8 bytes) of a store that was in a database, whose daemons leave gaps
