@@ -62,6 +62,11 @@ var verbs = map[string]func(ctx context.Context, c *Client){
 	},
 	"QueryHistory":  func(ctx context.Context, c *Client) { _, _ = c.History(ctx, &pb.QueryHistoryRequest{}) },
 	"QuerySpending": func(ctx context.Context, c *Client) { _, _ = c.Spending(ctx, &pb.QuerySpendingRequest{}) },
+	"QuerySpendingAnywhere": func(ctx context.Context, c *Client) {
+		for range c.SpendingAnywhere(ctx, &pb.QuerySpendingAnywhereRequest{}) {
+			break
+		}
+	},
 	"QueryForecast": func(ctx context.Context, c *Client) { _, _ = c.Forecast(ctx, "x") },
 	"Calibrate":     func(ctx context.Context, c *Client) { _, _ = c.Calibrate(ctx, &pb.CalibrateRequest{}) },
 	"ListEntries": func(ctx context.Context, c *Client) {

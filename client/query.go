@@ -128,6 +128,22 @@ func (c *Client) Spending(ctx context.Context, request *pb.QuerySpendingRequest)
 	return answer, err
 }
 
+// SpendingAnywhere goes through the ledgers, by name, of which a principal or another group of entries has spent. The
+// request's page token is not looked at. It ends after the first error.
+func (c *Client) SpendingAnywhere(ctx context.Context,
+	request *pb.QuerySpendingAnywhereRequest) iter.Seq2[*pb.LedgerSpending, error] {
+	return pages(func(token string) ([]*pb.LedgerSpending, string, error) {
+		asked := proto.Clone(request).(*pb.QuerySpendingAnywhereRequest)
+		asked.PageToken = token
+		var page *pb.QuerySpendingAnywhereResponse
+		err := c.read(ctx, "SpendingAnywhere", "", func(ctx context.Context) (err error) {
+			page, err = c.api.QuerySpendingAnywhere(ctx, asked)
+			return err
+		})
+		return page.GetRows(), page.GetNextPageToken(), err
+	})
+}
+
 // Refusals asks what the daemon has refused of a ledger since it was started, which it keeps in memory only. Other
 // daemons of the same database know of their own refusals.
 func (c *Client) Refusals(ctx context.Context, ledger string) (*pb.ListRefusalsResponse, error) {

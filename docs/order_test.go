@@ -49,7 +49,6 @@ var backward = map[string]int{
 	"internal/persist/memory":          4,  // of 12
 	"internal/pld/closed":              4,  // of 18
 	"internal/server/bearer":           6,  // of 29
-	"internal/server/overview":         15, // of 92
 	"internal/theorem":                 9,  // of 51
 	"internal/web":                     4,  // of 8
 }

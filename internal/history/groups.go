@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -50,6 +51,7 @@ type Group struct {
 	Unnamed   bool                // it has no such label, or a child ledger stands for it
 	Mechanism mechanism.Mechanism // nil unless entries are grouped by it
 	Entries   uint64
+	Last      time.Time       // when the newest of them was taken
 	Set       *ledger.SetPart // by set: of an entry of the group; nil if its ledger was charged alone
 
 	cells []cell // by mechanism
@@ -128,7 +130,7 @@ func (g *Groups) take(e ledger.Entry) error {
 		return g.refund(d)
 	}
 	group := g.of(e, d, nil)
-	g.add(group, d.Events, func(c *cell, n uint64) { c.charged += n })
+	g.add(group, e, d, func(c *cell, n uint64) { c.charged += n })
 	return nil
 }
 
@@ -137,7 +139,7 @@ func (g *Groups) reserve(e ledger.Entry, d ledger.Details) error {
 	for _, p := range mechanism.Merge(d.Events) {
 		h.rest = append(h.rest, cell{mechanism: g.number(p.Mechanism), charged: p.Count})
 	}
-	g.add(h.group, d.Events, h.hold)
+	g.add(h.group, e, d, h.hold)
 	g.open[e.Position] = h
 	return nil
 }
@@ -203,7 +205,7 @@ func (g *Groups) commit(e ledger.Entry, d ledger.Details) error {
 	if len(h.rest) == 0 {
 		delete(g.open, d.About)
 	}
-	g.add(g.of(e, d, h), d.Events, func(c *cell, n uint64) { c.charged += n })
+	g.add(g.of(e, d, h), e, d, func(c *cell, n uint64) { c.charged += n })
 	return nil
 }
 
@@ -260,6 +262,7 @@ func (g *Groups) of(e ledger.Entry, d ledger.Details, from *holding) *Group {
 	group := g.find(e, d, from)
 	if group != nil && len(d.Events) > 0 {
 		group.Entries++
+		group.Last = e.Time
 	}
 	return group
 }
@@ -354,17 +357,18 @@ func (g *Groups) number(m mechanism.Mechanism) uint32 {
 	return i
 }
 
-// add counts events for a group, which is not looked at by mechanism.
-func (g *Groups) add(group *Group, events []mechanism.Event, count func(*cell, uint64)) {
+// add counts the events of an entry for a group, which is not looked at by mechanism.
+func (g *Groups) add(group *Group, e ledger.Entry, d ledger.Details, count func(*cell, uint64)) {
 	var last *Group
-	for _, e := range events {
-		m := g.number(e.Mechanism)
+	for _, event := range d.Events {
+		m := g.number(event.Mechanism)
 		to := g.groupOf(group, m)
 		if g.by == ByMechanism && to != last {
 			to.Entries++
+			to.Last = e.Time
 			last = to
 		}
-		count(g.cell(to, m), uint64(e.Count))
+		count(g.cell(to, m), uint64(event.Count))
 	}
 }
 

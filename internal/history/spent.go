@@ -58,6 +58,18 @@ func (g *Groups) Largest(limit int, adj mechanism.Adjacency, gauge *budget.Gauge
 	return all, others, total, more
 }
 
+// Of returns what the group with a name that stands in entries has spent; false if there is none.
+func (g *Groups) Of(name string, adj mechanism.Adjacency, gauge *budget.Gauge, in *num.Interrupt) (Spent, bool) {
+	for _, group := range g.groups {
+		if !group.Unnamed && group.Name == name && len(group.cells) > 0 {
+			s := g.spent(adj, gauge, in, group)
+			s.Group = *group
+			return s, true
+		}
+	}
+	return Spent{}, false
+}
+
 // most is the largest share, 0 of none.
 func most(shares []float64) (m float64) {
 	for _, s := range shares {

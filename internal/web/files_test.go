@@ -37,6 +37,9 @@ func TestFiles(t *testing.T) {
 	for _, name := range []string{"seen/a", "hidden"} {
 		spec := servertest.Filter(name, servertest.Basic(10))
 		spec.Owner = "=1+1"
+		if name == "seen/a" {
+			spec.DatasetId, spec.DatasetVersion = "people", "1"
+		}
 		d.create(t, spec)
 		d.Report(name, servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{servertest.Pure(0.5, 1)},
 			Labels: map[string]string{"secret": "unlikely"}})
@@ -51,14 +54,15 @@ func TestFiles(t *testing.T) {
 		return send(t, r)
 	}
 	links := map[string]bool{}
-	for _, page := range []string{"/", "/ledger?name=seen/a", "/curves?name=seen/a", "/statement?name=seen/a"} {
+	for _, page := range []string{"/", "/ledger?name=seen/a", "/curves?name=seen/a", "/statement?name=seen/a",
+		"/spending?name=unverified:anonymous"} {
 		text := d.page(t, page, auditor)
 		for _, m := range regexp.MustCompile(`href="(/file/[^"]*)"`).FindAllStringSubmatch(text, -1) {
 			links[html.UnescapeString(m[1])] = true
 		}
 	}
-	if len(links) != 14 {
-		t.Errorf("%d files: %v; want 14", len(links), links)
+	if len(links) != 17 {
+		t.Errorf("%d files: %v; want 17", len(links), links)
 	}
 	for at := range links {
 		code, header, body := ask(at, auditor)
@@ -84,13 +88,13 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %.500s", at, body)
 		}
 		wanted := http.StatusOK
-		if strings.Contains(at, "/entries.") {
+		if strings.Contains(at, "/entries.") || strings.Contains(at, "/spending.") {
 			wanted = http.StatusForbidden
 		}
 		if code, _, body = ask(at, viewer); code != wanted || strings.Contains(body, "unlikely") {
 			t.Errorf("%s to a viewer: %d; want %d\n%.500s", at, code, wanted, body)
 		}
-		if !strings.Contains(at, "name=") {
+		if !strings.Contains(at, "seen%2Fa") {
 			continue
 		}
 		at = strings.ReplaceAll(at, "seen%2Fa", "hidden")

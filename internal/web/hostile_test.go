@@ -41,6 +41,7 @@ func TestHostileParameters(t *testing.T) {
 		"/statement": {"name=asked", []string{"name"}},
 		"/dataset":   {"", []string{"id"}},
 		"/approvals": {"", []string{"page", "of"}},
+		"/spending":  {"name=asked", []string{"name", "by", "label", "prefix", "after"}},
 		"/audit":     {"", []string{"name", "prefix", "page"}},
 		"/planner": {"ask=noise", []string{"ask", "epsilon", "delta", "epochs", "noise", "batch", "records",
 			"ledger"}},

@@ -47,6 +47,7 @@ VERBS: dict[str, Callable[[Client, Path], Any]] = {
     "QueryOverview": lambda c, _: list(c.overview()),
     "QueryHistory": lambda c, _: c.history("m/x"),
     "QuerySpending": lambda c, _: c.spending("m/x", "month"),
+    "QuerySpendingAnywhere": lambda c, _: list(c.spending_anywhere("ann")),
     "QueryForecast": lambda c, _: c.forecast("m/x"),
     "Calibrate": lambda c, _: c.calibrate("count", STEP, target_epsilon=1, target_delta=1e-6, ledger="m/x"),
     "ListEntries": lambda c, _: list(c.entries("m/x")),

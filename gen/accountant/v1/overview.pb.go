@@ -1177,7 +1177,9 @@ type SpendingGroup struct {
 	// plan one, of all its applications together. Empty where there is no budget.
 	Shares []float64 `protobuf:"fixed64,7,rep,packed,name=shares,proto3" json:"shares,omitempty"`
 	// How many entries have charged it, or set it aside; of a mechanism those that name it.
-	Entries       uint64 `protobuf:"varint,8,opt,name=entries,proto3" json:"entries,omitempty"`
+	Entries uint64 `protobuf:"varint,8,opt,name=entries,proto3" json:"entries,omitempty"`
+	// When the daemon took the newest of these entries; absent of others and total.
+	LastTime      *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1268,6 +1270,291 @@ func (x *SpendingGroup) GetEntries() uint64 {
 	return 0
 }
 
+func (x *SpendingGroup) GetLastTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTime
+	}
+	return nil
+}
+
+// QuerySpendingAnywhereRequest asks of which ledgers a group of entries, such as those of one person, has spent.
+type QuerySpendingAnywhereRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The group's name, as SpendingGroup has it: a principal, the label's value, the mechanism in words or the month as
+	// "2026-01". At most 1,024 bytes. Required.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How entries are grouped: PRINCIPAL if not given.
+	By QuerySpendingRequest_By `protobuf:"varint,2,opt,name=by,proto3,enum=accountant.v1.QuerySpendingRequest_By" json:"by,omitempty"`
+	// As of QuerySpendingRequest.
+	LabelKey string `protobuf:"bytes,3,opt,name=label_key,json=labelKey,proto3" json:"label_key,omitempty"`
+	// Only ledgers whose names start with it; at most 255 bytes.
+	Prefix string `protobuf:"bytes,4,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// How many ledgers at most; 50 if 0, at most 200.
+	PageSize uint32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// As returned with the page before; empty for the first.
+	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// δ for all of them. If absent, each ledger's ε is at the δ of its own budget, and at 1e-6 where that has none.
+	// Range: (0, 1).
+	Delta         *float64 `protobuf:"fixed64,7,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QuerySpendingAnywhereRequest) Reset() {
+	*x = QuerySpendingAnywhereRequest{}
+	mi := &file_accountant_v1_overview_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QuerySpendingAnywhereRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QuerySpendingAnywhereRequest) ProtoMessage() {}
+
+func (x *QuerySpendingAnywhereRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_overview_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QuerySpendingAnywhereRequest.ProtoReflect.Descriptor instead.
+func (*QuerySpendingAnywhereRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *QuerySpendingAnywhereRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *QuerySpendingAnywhereRequest) GetBy() QuerySpendingRequest_By {
+	if x != nil {
+		return x.By
+	}
+	return QuerySpendingRequest_BY_UNSPECIFIED
+}
+
+func (x *QuerySpendingAnywhereRequest) GetLabelKey() string {
+	if x != nil {
+		return x.LabelKey
+	}
+	return ""
+}
+
+func (x *QuerySpendingAnywhereRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *QuerySpendingAnywhereRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *QuerySpendingAnywhereRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *QuerySpendingAnywhereRequest) GetDelta() float64 {
+	if x != nil && x.Delta != nil {
+		return *x.Delta
+	}
+	return 0
+}
+
+// QuerySpendingAnywhereResponse is a page, by the ledgers' names.
+type QuerySpendingAnywhereResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledgers that the group has charged, or in which it has set something aside, in the order of their names' bytes.
+	// With an access policy they are among those that the caller may see. A page may have fewer than fit, or none, and
+	// not be the last: a call reads the entries of a bounded number of ledgers.
+	Rows []*LedgerSpending `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	// Empty on the last page, and on no other.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// What the numbers mean, in words, and that those of different ledgers are not added up.
+	Text          string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QuerySpendingAnywhereResponse) Reset() {
+	*x = QuerySpendingAnywhereResponse{}
+	mi := &file_accountant_v1_overview_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QuerySpendingAnywhereResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QuerySpendingAnywhereResponse) ProtoMessage() {}
+
+func (x *QuerySpendingAnywhereResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_overview_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QuerySpendingAnywhereResponse.ProtoReflect.Descriptor instead.
+func (*QuerySpendingAnywhereResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *QuerySpendingAnywhereResponse) GetRows() []*LedgerSpending {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *QuerySpendingAnywhereResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *QuerySpendingAnywhereResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// LedgerSpending is what a group has spent of one ledger.
+type LedgerSpending struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The identifier of the dataset that it gives, which may be empty.
+	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	// What the group has spent of this ledger alone, as QuerySpending answers. Absent if it was not found.
+	Group *SpendingGroup `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
+	// The ledger's budgets in words, in the order of the group's shares; "the plan" of a plan.
+	Budgets []string `protobuf:"bytes,4,rep,name=budgets,proto3" json:"budgets,omitempty"`
+	// The δ at which ε is.
+	Delta float64 `protobuf:"fixed64,5,opt,name=delta,proto3" json:"delta,omitempty"`
+	// The position of the ledger's newest entry that was read.
+	Position uint64 `protobuf:"varint,6,opt,name=position,proto3" json:"position,omitempty"`
+	// Why the group is absent, such as damage to the ledger; otherwise empty. The group may have spent of it.
+	Problem string `protobuf:"bytes,7,opt,name=problem,proto3" json:"problem,omitempty"`
+	// What the numbers do not count, as in the warnings of a query: what a restore has lost. Whatever shows
+	// the numbers begins with it.
+	Warnings      []string `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LedgerSpending) Reset() {
+	*x = LedgerSpending{}
+	mi := &file_accountant_v1_overview_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerSpending) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerSpending) ProtoMessage() {}
+
+func (x *LedgerSpending) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_overview_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerSpending.ProtoReflect.Descriptor instead.
+func (*LedgerSpending) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *LedgerSpending) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *LedgerSpending) GetDatasetId() string {
+	if x != nil {
+		return x.DatasetId
+	}
+	return ""
+}
+
+func (x *LedgerSpending) GetGroup() *SpendingGroup {
+	if x != nil {
+		return x.Group
+	}
+	return nil
+}
+
+func (x *LedgerSpending) GetBudgets() []string {
+	if x != nil {
+		return x.Budgets
+	}
+	return nil
+}
+
+func (x *LedgerSpending) GetDelta() float64 {
+	if x != nil {
+		return x.Delta
+	}
+	return 0
+}
+
+func (x *LedgerSpending) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *LedgerSpending) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+func (x *LedgerSpending) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 // QueryForecastRequest asks when a ledger's budget may be used up.
 type QueryForecastRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1282,7 +1569,7 @@ type QueryForecastRequest struct {
 
 func (x *QueryForecastRequest) Reset() {
 	*x = QueryForecastRequest{}
-	mi := &file_accountant_v1_overview_proto_msgTypes[10]
+	mi := &file_accountant_v1_overview_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1294,7 +1581,7 @@ func (x *QueryForecastRequest) String() string {
 func (*QueryForecastRequest) ProtoMessage() {}
 
 func (x *QueryForecastRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_overview_proto_msgTypes[10]
+	mi := &file_accountant_v1_overview_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1307,7 +1594,7 @@ func (x *QueryForecastRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryForecastRequest.ProtoReflect.Descriptor instead.
 func (*QueryForecastRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{10}
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *QueryForecastRequest) GetLedger() string {
@@ -1362,7 +1649,7 @@ type QueryForecastResponse struct {
 
 func (x *QueryForecastResponse) Reset() {
 	*x = QueryForecastResponse{}
-	mi := &file_accountant_v1_overview_proto_msgTypes[11]
+	mi := &file_accountant_v1_overview_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1374,7 +1661,7 @@ func (x *QueryForecastResponse) String() string {
 func (*QueryForecastResponse) ProtoMessage() {}
 
 func (x *QueryForecastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_overview_proto_msgTypes[11]
+	mi := &file_accountant_v1_overview_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1387,7 +1674,7 @@ func (x *QueryForecastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryForecastResponse.ProtoReflect.Descriptor instead.
 func (*QueryForecastResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{11}
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *QueryForecastResponse) GetShare() float64 {
@@ -1589,7 +1876,7 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\x04text\x18\b \x01(\tR\x04text\x120\n" +
 	"\areading\x18\t \x01(\v2\x16.accountant.v1.ReadingR\areading\x12\x1a\n" +
 	"\bwarnings\x18\n" +
-	" \x03(\tR\bwarnings\"\xf7\x01\n" +
+	" \x03(\tR\bwarnings\"\xb0\x02\n" +
 	"\rSpendingGroup\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aunnamed\x18\x02 \x01(\bR\aunnamed\x126\n" +
@@ -1598,7 +1885,32 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\breserved\x18\x05 \x01(\x04R\breserved\x12\x18\n" +
 	"\aepsilon\x18\x06 \x01(\x01R\aepsilon\x12\x16\n" +
 	"\x06shares\x18\a \x03(\x01R\x06shares\x12\x18\n" +
-	"\aentries\x18\b \x01(\x04R\aentries\"J\n" +
+	"\aentries\x18\b \x01(\x04R\aentries\x127\n" +
+	"\tlast_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\x80\x02\n" +
+	"\x1cQuerySpendingAnywhereRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x126\n" +
+	"\x02by\x18\x02 \x01(\x0e2&.accountant.v1.QuerySpendingRequest.ByR\x02by\x12\x1b\n" +
+	"\tlabel_key\x18\x03 \x01(\tR\blabelKey\x12\x16\n" +
+	"\x06prefix\x18\x04 \x01(\tR\x06prefix\x12\x1b\n" +
+	"\tpage_size\x18\x05 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\x12\x19\n" +
+	"\x05delta\x18\a \x01(\x01H\x00R\x05delta\x88\x01\x01B\b\n" +
+	"\x06_delta\"\x8e\x01\n" +
+	"\x1dQuerySpendingAnywhereResponse\x121\n" +
+	"\x04rows\x18\x01 \x03(\v2\x1d.accountant.v1.LedgerSpendingR\x04rows\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\xfd\x01\n" +
+	"\x0eLedgerSpending\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1d\n" +
+	"\n" +
+	"dataset_id\x18\x02 \x01(\tR\tdatasetId\x122\n" +
+	"\x05group\x18\x03 \x01(\v2\x1c.accountant.v1.SpendingGroupR\x05group\x12\x18\n" +
+	"\abudgets\x18\x04 \x03(\tR\abudgets\x12\x14\n" +
+	"\x05delta\x18\x05 \x01(\x01R\x05delta\x12\x1a\n" +
+	"\bposition\x18\x06 \x01(\x04R\bposition\x12\x18\n" +
+	"\aproblem\x18\a \x01(\tR\aproblem\x12\x1a\n" +
+	"\bwarnings\x18\b \x03(\tR\bwarnings\"J\n" +
 	"\x14QueryForecastRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1a\n" +
 	"\bprogress\x18\x02 \x01(\bR\bprogress\"\xcd\x04\n" +
@@ -1634,54 +1946,61 @@ func file_accountant_v1_overview_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_overview_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_accountant_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_accountant_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_accountant_v1_overview_proto_goTypes = []any{
-	(QueryOverviewRequest_Subject)(0), // 0: accountant.v1.QueryOverviewRequest.Subject
-	(QuerySpendingRequest_By)(0),      // 1: accountant.v1.QuerySpendingRequest.By
-	(*QueryOverviewRequest)(nil),      // 2: accountant.v1.QueryOverviewRequest
-	(*QueryOverviewResponse)(nil),     // 3: accountant.v1.QueryOverviewResponse
-	(*OverviewRow)(nil),               // 4: accountant.v1.OverviewRow
-	(*QueryHistoryRequest)(nil),       // 5: accountant.v1.QueryHistoryRequest
-	(*QueryHistoryResponse)(nil),      // 6: accountant.v1.QueryHistoryResponse
-	(*Reading)(nil),                   // 7: accountant.v1.Reading
-	(*HistoryPoint)(nil),              // 8: accountant.v1.HistoryPoint
-	(*QuerySpendingRequest)(nil),      // 9: accountant.v1.QuerySpendingRequest
-	(*QuerySpendingResponse)(nil),     // 10: accountant.v1.QuerySpendingResponse
-	(*SpendingGroup)(nil),             // 11: accountant.v1.SpendingGroup
-	(*QueryForecastRequest)(nil),      // 12: accountant.v1.QueryForecastRequest
-	(*QueryForecastResponse)(nil),     // 13: accountant.v1.QueryForecastResponse
-	(*timestamppb.Timestamp)(nil),     // 14: google.protobuf.Timestamp
-	(*Mechanism)(nil),                 // 15: accountant.v1.Mechanism
+	(QueryOverviewRequest_Subject)(0),     // 0: accountant.v1.QueryOverviewRequest.Subject
+	(QuerySpendingRequest_By)(0),          // 1: accountant.v1.QuerySpendingRequest.By
+	(*QueryOverviewRequest)(nil),          // 2: accountant.v1.QueryOverviewRequest
+	(*QueryOverviewResponse)(nil),         // 3: accountant.v1.QueryOverviewResponse
+	(*OverviewRow)(nil),                   // 4: accountant.v1.OverviewRow
+	(*QueryHistoryRequest)(nil),           // 5: accountant.v1.QueryHistoryRequest
+	(*QueryHistoryResponse)(nil),          // 6: accountant.v1.QueryHistoryResponse
+	(*Reading)(nil),                       // 7: accountant.v1.Reading
+	(*HistoryPoint)(nil),                  // 8: accountant.v1.HistoryPoint
+	(*QuerySpendingRequest)(nil),          // 9: accountant.v1.QuerySpendingRequest
+	(*QuerySpendingResponse)(nil),         // 10: accountant.v1.QuerySpendingResponse
+	(*SpendingGroup)(nil),                 // 11: accountant.v1.SpendingGroup
+	(*QuerySpendingAnywhereRequest)(nil),  // 12: accountant.v1.QuerySpendingAnywhereRequest
+	(*QuerySpendingAnywhereResponse)(nil), // 13: accountant.v1.QuerySpendingAnywhereResponse
+	(*LedgerSpending)(nil),                // 14: accountant.v1.LedgerSpending
+	(*QueryForecastRequest)(nil),          // 15: accountant.v1.QueryForecastRequest
+	(*QueryForecastResponse)(nil),         // 16: accountant.v1.QueryForecastResponse
+	(*timestamppb.Timestamp)(nil),         // 17: google.protobuf.Timestamp
+	(*Mechanism)(nil),                     // 18: accountant.v1.Mechanism
 }
 var file_accountant_v1_overview_proto_depIdxs = []int32{
 	0,  // 0: accountant.v1.QueryOverviewRequest.subject:type_name -> accountant.v1.QueryOverviewRequest.Subject
 	4,  // 1: accountant.v1.QueryOverviewResponse.rows:type_name -> accountant.v1.OverviewRow
-	14, // 2: accountant.v1.OverviewRow.create_time:type_name -> google.protobuf.Timestamp
-	14, // 3: accountant.v1.OverviewRow.last_time:type_name -> google.protobuf.Timestamp
-	14, // 4: accountant.v1.QueryHistoryRequest.times:type_name -> google.protobuf.Timestamp
-	14, // 5: accountant.v1.QueryHistoryRequest.start_time:type_name -> google.protobuf.Timestamp
-	14, // 6: accountant.v1.QueryHistoryRequest.end_time:type_name -> google.protobuf.Timestamp
+	17, // 2: accountant.v1.OverviewRow.create_time:type_name -> google.protobuf.Timestamp
+	17, // 3: accountant.v1.OverviewRow.last_time:type_name -> google.protobuf.Timestamp
+	17, // 4: accountant.v1.QueryHistoryRequest.times:type_name -> google.protobuf.Timestamp
+	17, // 5: accountant.v1.QueryHistoryRequest.start_time:type_name -> google.protobuf.Timestamp
+	17, // 6: accountant.v1.QueryHistoryRequest.end_time:type_name -> google.protobuf.Timestamp
 	8,  // 7: accountant.v1.QueryHistoryResponse.points:type_name -> accountant.v1.HistoryPoint
 	7,  // 8: accountant.v1.QueryHistoryResponse.reading:type_name -> accountant.v1.Reading
-	14, // 9: accountant.v1.HistoryPoint.time:type_name -> google.protobuf.Timestamp
-	14, // 10: accountant.v1.HistoryPoint.asked_time:type_name -> google.protobuf.Timestamp
+	17, // 9: accountant.v1.HistoryPoint.time:type_name -> google.protobuf.Timestamp
+	17, // 10: accountant.v1.HistoryPoint.asked_time:type_name -> google.protobuf.Timestamp
 	1,  // 11: accountant.v1.QuerySpendingRequest.by:type_name -> accountant.v1.QuerySpendingRequest.By
 	11, // 12: accountant.v1.QuerySpendingResponse.groups:type_name -> accountant.v1.SpendingGroup
 	11, // 13: accountant.v1.QuerySpendingResponse.others:type_name -> accountant.v1.SpendingGroup
 	11, // 14: accountant.v1.QuerySpendingResponse.total:type_name -> accountant.v1.SpendingGroup
 	7,  // 15: accountant.v1.QuerySpendingResponse.reading:type_name -> accountant.v1.Reading
-	15, // 16: accountant.v1.SpendingGroup.mechanism:type_name -> accountant.v1.Mechanism
-	14, // 17: accountant.v1.QueryForecastResponse.window_start:type_name -> google.protobuf.Timestamp
-	14, // 18: accountant.v1.QueryForecastResponse.window_end:type_name -> google.protobuf.Timestamp
-	14, // 19: accountant.v1.QueryForecastResponse.exhaustion_time:type_name -> google.protobuf.Timestamp
-	14, // 20: accountant.v1.QueryForecastResponse.earliest_time:type_name -> google.protobuf.Timestamp
-	14, // 21: accountant.v1.QueryForecastResponse.latest_time:type_name -> google.protobuf.Timestamp
-	7,  // 22: accountant.v1.QueryForecastResponse.reading:type_name -> accountant.v1.Reading
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	18, // 16: accountant.v1.SpendingGroup.mechanism:type_name -> accountant.v1.Mechanism
+	17, // 17: accountant.v1.SpendingGroup.last_time:type_name -> google.protobuf.Timestamp
+	1,  // 18: accountant.v1.QuerySpendingAnywhereRequest.by:type_name -> accountant.v1.QuerySpendingRequest.By
+	14, // 19: accountant.v1.QuerySpendingAnywhereResponse.rows:type_name -> accountant.v1.LedgerSpending
+	11, // 20: accountant.v1.LedgerSpending.group:type_name -> accountant.v1.SpendingGroup
+	17, // 21: accountant.v1.QueryForecastResponse.window_start:type_name -> google.protobuf.Timestamp
+	17, // 22: accountant.v1.QueryForecastResponse.window_end:type_name -> google.protobuf.Timestamp
+	17, // 23: accountant.v1.QueryForecastResponse.exhaustion_time:type_name -> google.protobuf.Timestamp
+	17, // 24: accountant.v1.QueryForecastResponse.earliest_time:type_name -> google.protobuf.Timestamp
+	17, // 25: accountant.v1.QueryForecastResponse.latest_time:type_name -> google.protobuf.Timestamp
+	7,  // 26: accountant.v1.QueryForecastResponse.reading:type_name -> accountant.v1.Reading
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_overview_proto_init() }
@@ -1694,14 +2013,15 @@ func file_accountant_v1_overview_proto_init() {
 	file_accountant_v1_overview_proto_msgTypes[2].OneofWrappers = []any{}
 	file_accountant_v1_overview_proto_msgTypes[3].OneofWrappers = []any{}
 	file_accountant_v1_overview_proto_msgTypes[7].OneofWrappers = []any{}
-	file_accountant_v1_overview_proto_msgTypes[11].OneofWrappers = []any{}
+	file_accountant_v1_overview_proto_msgTypes[10].OneofWrappers = []any{}
+	file_accountant_v1_overview_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_overview_proto_rawDesc), len(file_accountant_v1_overview_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   12,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -5683,7 +5683,7 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\xa2\xbb\x18\x06\b\x03\x10\x01 \x01\x12N\n" +
 	"\x04Free\x12\x1a.accountant.v1.FreeRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12R\n" +
 	"\x06Refund\x12\x1c.accountant.v1.RefundRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x01 \x01\x12[\n" +
-	"\tGetWriter\x12\x1f.accountant.v1.GetWriterRequest\x1a .accountant.v1.GetWriterResponse\"\v\xa2\xbb\x18\x04\b\x02\x10\x01\x90\x02\x012\xb9\a\n" +
+	"\tGetWriter\x12\x1f.accountant.v1.GetWriterRequest\x1a .accountant.v1.GetWriterResponse\"\v\xa2\xbb\x18\x04\b\x02\x10\x01\x90\x02\x012\xba\b\n" +
 	"\tQuestions\x12d\n" +
 	"\fQueryPrivacy\x12\".accountant.v1.QueryPrivacyRequest\x1a#.accountant.v1.QueryPrivacyResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x02\x90\x02\x01\x12m\n" +
 	"\x0fQueryPrivacySet\x12%.accountant.v1.QueryPrivacySetRequest\x1a&.accountant.v1.QueryPrivacySetResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x02\x90\x02\x01\x12s\n" +
@@ -5691,7 +5691,8 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\tCalibrate\x12\x1f.accountant.v1.CalibrateRequest\x1a .accountant.v1.CalibrateResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x02\x90\x02\x01\x12g\n" +
 	"\rQueryOverview\x12#.accountant.v1.QueryOverviewRequest\x1a$.accountant.v1.QueryOverviewResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x04\x90\x02\x01\x12d\n" +
 	"\fQueryHistory\x12\".accountant.v1.QueryHistoryRequest\x1a#.accountant.v1.QueryHistoryResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x01\x12g\n" +
-	"\rQuerySpending\x12#.accountant.v1.QuerySpendingRequest\x1a$.accountant.v1.QuerySpendingResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12g\n" +
+	"\rQuerySpending\x12#.accountant.v1.QuerySpendingRequest\x1a$.accountant.v1.QuerySpendingResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12\x7f\n" +
+	"\x15QuerySpendingAnywhere\x12+.accountant.v1.QuerySpendingAnywhereRequest\x1a,.accountant.v1.QuerySpendingAnywhereResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x04\x90\x02\x01\x12g\n" +
 	"\rQueryForecast\x12#.accountant.v1.QueryForecastRequest\x1a$.accountant.v1.QueryForecastResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x01\x12d\n" +
 	"\fGetStatement\x12\".accountant.v1.GetStatementRequest\x1a#.accountant.v1.GetStatementResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x012\x95\x04\n" +
 	"\bDatasets\x12h\n" +
@@ -5838,19 +5839,21 @@ var file_accountant_v1_services_proto_goTypes = []any{
 	(*QueryOverviewRequest)(nil),                 // 106: accountant.v1.QueryOverviewRequest
 	(*QueryHistoryRequest)(nil),                  // 107: accountant.v1.QueryHistoryRequest
 	(*QuerySpendingRequest)(nil),                 // 108: accountant.v1.QuerySpendingRequest
-	(*QueryForecastRequest)(nil),                 // 109: accountant.v1.QueryForecastRequest
-	(*GetSignedHeadRequest)(nil),                 // 110: accountant.v1.GetSignedHeadRequest
-	(*GetStoreStatusRequest)(nil),                // 111: accountant.v1.GetStoreStatusRequest
-	(*BackupRequest)(nil),                        // 112: accountant.v1.BackupRequest
-	(*QueryPrivacyCurveResponse)(nil),            // 113: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 114: accountant.v1.CalibrateResponse
-	(*QueryOverviewResponse)(nil),                // 115: accountant.v1.QueryOverviewResponse
-	(*QueryHistoryResponse)(nil),                 // 116: accountant.v1.QueryHistoryResponse
-	(*QuerySpendingResponse)(nil),                // 117: accountant.v1.QuerySpendingResponse
-	(*QueryForecastResponse)(nil),                // 118: accountant.v1.QueryForecastResponse
-	(*GetSignedHeadResponse)(nil),                // 119: accountant.v1.GetSignedHeadResponse
-	(*GetStoreStatusResponse)(nil),               // 120: accountant.v1.GetStoreStatusResponse
-	(*BackupResponse)(nil),                       // 121: accountant.v1.BackupResponse
+	(*QuerySpendingAnywhereRequest)(nil),         // 109: accountant.v1.QuerySpendingAnywhereRequest
+	(*QueryForecastRequest)(nil),                 // 110: accountant.v1.QueryForecastRequest
+	(*GetSignedHeadRequest)(nil),                 // 111: accountant.v1.GetSignedHeadRequest
+	(*GetStoreStatusRequest)(nil),                // 112: accountant.v1.GetStoreStatusRequest
+	(*BackupRequest)(nil),                        // 113: accountant.v1.BackupRequest
+	(*QueryPrivacyCurveResponse)(nil),            // 114: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 115: accountant.v1.CalibrateResponse
+	(*QueryOverviewResponse)(nil),                // 116: accountant.v1.QueryOverviewResponse
+	(*QueryHistoryResponse)(nil),                 // 117: accountant.v1.QueryHistoryResponse
+	(*QuerySpendingResponse)(nil),                // 118: accountant.v1.QuerySpendingResponse
+	(*QuerySpendingAnywhereResponse)(nil),        // 119: accountant.v1.QuerySpendingAnywhereResponse
+	(*QueryForecastResponse)(nil),                // 120: accountant.v1.QueryForecastResponse
+	(*GetSignedHeadResponse)(nil),                // 121: accountant.v1.GetSignedHeadResponse
+	(*GetStoreStatusResponse)(nil),               // 122: accountant.v1.GetStoreStatusResponse
+	(*BackupResponse)(nil),                       // 123: accountant.v1.BackupResponse
 }
 var file_accountant_v1_services_proto_depIdxs = []int32{
 	74,  // 0: accountant.v1.Lane.last_receipt:type_name -> accountant.v1.Receipt
@@ -5980,65 +5983,67 @@ var file_accountant_v1_services_proto_depIdxs = []int32{
 	106, // 124: accountant.v1.Questions.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
 	107, // 125: accountant.v1.Questions.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
 	108, // 126: accountant.v1.Questions.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
-	109, // 127: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
-	27,  // 128: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	51,  // 129: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
-	53,  // 130: accountant.v1.Datasets.GetDataset:input_type -> accountant.v1.GetDatasetRequest
-	55,  // 131: accountant.v1.Datasets.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
-	57,  // 132: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
-	58,  // 133: accountant.v1.Datasets.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
-	46,  // 134: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	48,  // 135: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
-	110, // 136: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	20,  // 137: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
-	21,  // 138: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
-	22,  // 139: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
-	23,  // 140: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
-	111, // 141: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
-	112, // 142: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
-	3,   // 143: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	5,   // 144: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	7,   // 145: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	26,  // 146: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	1,   // 147: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.WriteResponse
-	1,   // 148: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.WriteResponse
-	1,   // 149: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.WriteResponse
-	1,   // 150: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.WriteResponse
-	1,   // 151: accountant.v1.Charges.Report:output_type -> accountant.v1.WriteResponse
-	37,  // 152: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	1,   // 153: accountant.v1.Charges.Reserve:output_type -> accountant.v1.WriteResponse
-	1,   // 154: accountant.v1.Charges.Commit:output_type -> accountant.v1.WriteResponse
-	1,   // 155: accountant.v1.Charges.Release:output_type -> accountant.v1.WriteResponse
-	1,   // 156: accountant.v1.Charges.Observe:output_type -> accountant.v1.WriteResponse
-	1,   // 157: accountant.v1.Charges.Expire:output_type -> accountant.v1.WriteResponse
-	1,   // 158: accountant.v1.Charges.Free:output_type -> accountant.v1.WriteResponse
-	1,   // 159: accountant.v1.Charges.Refund:output_type -> accountant.v1.WriteResponse
-	39,  // 160: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	41,  // 161: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	43,  // 162: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
-	113, // 163: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	114, // 164: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	115, // 165: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
-	116, // 166: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
-	117, // 167: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
-	118, // 168: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
-	28,  // 169: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	52,  // 170: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
-	54,  // 171: accountant.v1.Datasets.GetDataset:output_type -> accountant.v1.GetDatasetResponse
-	56,  // 172: accountant.v1.Datasets.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
-	1,   // 173: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.WriteResponse
-	59,  // 174: accountant.v1.Datasets.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
-	47,  // 175: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	49,  // 176: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
-	119, // 177: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	1,   // 178: accountant.v1.Admin.Propose:output_type -> accountant.v1.WriteResponse
-	1,   // 179: accountant.v1.Admin.Approve:output_type -> accountant.v1.WriteResponse
-	1,   // 180: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WriteResponse
-	24,  // 181: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
-	120, // 182: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
-	121, // 183: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
-	143, // [143:184] is the sub-list for method output_type
-	102, // [102:143] is the sub-list for method input_type
+	109, // 127: accountant.v1.Questions.QuerySpendingAnywhere:input_type -> accountant.v1.QuerySpendingAnywhereRequest
+	110, // 128: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
+	27,  // 129: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	51,  // 130: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
+	53,  // 131: accountant.v1.Datasets.GetDataset:input_type -> accountant.v1.GetDatasetRequest
+	55,  // 132: accountant.v1.Datasets.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
+	57,  // 133: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
+	58,  // 134: accountant.v1.Datasets.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
+	46,  // 135: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	48,  // 136: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
+	111, // 137: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	20,  // 138: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
+	21,  // 139: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
+	22,  // 140: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
+	23,  // 141: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
+	112, // 142: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
+	113, // 143: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
+	3,   // 144: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	5,   // 145: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	7,   // 146: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	26,  // 147: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	1,   // 148: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.WriteResponse
+	1,   // 149: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.WriteResponse
+	1,   // 150: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.WriteResponse
+	1,   // 151: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.WriteResponse
+	1,   // 152: accountant.v1.Charges.Report:output_type -> accountant.v1.WriteResponse
+	37,  // 153: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	1,   // 154: accountant.v1.Charges.Reserve:output_type -> accountant.v1.WriteResponse
+	1,   // 155: accountant.v1.Charges.Commit:output_type -> accountant.v1.WriteResponse
+	1,   // 156: accountant.v1.Charges.Release:output_type -> accountant.v1.WriteResponse
+	1,   // 157: accountant.v1.Charges.Observe:output_type -> accountant.v1.WriteResponse
+	1,   // 158: accountant.v1.Charges.Expire:output_type -> accountant.v1.WriteResponse
+	1,   // 159: accountant.v1.Charges.Free:output_type -> accountant.v1.WriteResponse
+	1,   // 160: accountant.v1.Charges.Refund:output_type -> accountant.v1.WriteResponse
+	39,  // 161: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	41,  // 162: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	43,  // 163: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
+	114, // 164: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	115, // 165: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	116, // 166: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
+	117, // 167: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
+	118, // 168: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
+	119, // 169: accountant.v1.Questions.QuerySpendingAnywhere:output_type -> accountant.v1.QuerySpendingAnywhereResponse
+	120, // 170: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
+	28,  // 171: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	52,  // 172: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
+	54,  // 173: accountant.v1.Datasets.GetDataset:output_type -> accountant.v1.GetDatasetResponse
+	56,  // 174: accountant.v1.Datasets.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
+	1,   // 175: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.WriteResponse
+	59,  // 176: accountant.v1.Datasets.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
+	47,  // 177: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	49,  // 178: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
+	121, // 179: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	1,   // 180: accountant.v1.Admin.Propose:output_type -> accountant.v1.WriteResponse
+	1,   // 181: accountant.v1.Admin.Approve:output_type -> accountant.v1.WriteResponse
+	1,   // 182: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WriteResponse
+	24,  // 183: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
+	122, // 184: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
+	123, // 185: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
+	144, // [144:186] is the sub-list for method output_type
+	102, // [102:144] is the sub-list for method input_type
 	102, // [102:102] is the sub-list for extension type_name
 	102, // [102:102] is the sub-list for extension extendee
 	0,   // [0:102] is the sub-list for field type_name

@@ -922,15 +922,16 @@ var Charges_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	Questions_QueryPrivacy_FullMethodName      = "/accountant.v1.Questions/QueryPrivacy"
-	Questions_QueryPrivacySet_FullMethodName   = "/accountant.v1.Questions/QueryPrivacySet"
-	Questions_QueryPrivacyCurve_FullMethodName = "/accountant.v1.Questions/QueryPrivacyCurve"
-	Questions_Calibrate_FullMethodName         = "/accountant.v1.Questions/Calibrate"
-	Questions_QueryOverview_FullMethodName     = "/accountant.v1.Questions/QueryOverview"
-	Questions_QueryHistory_FullMethodName      = "/accountant.v1.Questions/QueryHistory"
-	Questions_QuerySpending_FullMethodName     = "/accountant.v1.Questions/QuerySpending"
-	Questions_QueryForecast_FullMethodName     = "/accountant.v1.Questions/QueryForecast"
-	Questions_GetStatement_FullMethodName      = "/accountant.v1.Questions/GetStatement"
+	Questions_QueryPrivacy_FullMethodName          = "/accountant.v1.Questions/QueryPrivacy"
+	Questions_QueryPrivacySet_FullMethodName       = "/accountant.v1.Questions/QueryPrivacySet"
+	Questions_QueryPrivacyCurve_FullMethodName     = "/accountant.v1.Questions/QueryPrivacyCurve"
+	Questions_Calibrate_FullMethodName             = "/accountant.v1.Questions/Calibrate"
+	Questions_QueryOverview_FullMethodName         = "/accountant.v1.Questions/QueryOverview"
+	Questions_QueryHistory_FullMethodName          = "/accountant.v1.Questions/QueryHistory"
+	Questions_QuerySpending_FullMethodName         = "/accountant.v1.Questions/QuerySpending"
+	Questions_QuerySpendingAnywhere_FullMethodName = "/accountant.v1.Questions/QuerySpendingAnywhere"
+	Questions_QueryForecast_FullMethodName         = "/accountant.v1.Questions/QueryForecast"
+	Questions_GetStatement_FullMethodName          = "/accountant.v1.Questions/GetStatement"
 )
 
 // QuestionsClient is the client API for Questions service.
@@ -961,6 +962,8 @@ type QuestionsClient interface {
 	QueryHistory(ctx context.Context, in *QueryHistoryRequest, opts ...grpc.CallOption) (*QueryHistoryResponse, error)
 	// QuerySpending answers what each principal, label, mechanism or month has spent of a ledger.
 	QuerySpending(ctx context.Context, in *QuerySpendingRequest, opts ...grpc.CallOption) (*QuerySpendingResponse, error)
+	// QuerySpendingAnywhere answers of which ledgers one principal, or another group of entries, has spent, and how much.
+	QuerySpendingAnywhere(ctx context.Context, in *QuerySpendingAnywhereRequest, opts ...grpc.CallOption) (*QuerySpendingAnywhereResponse, error)
 	// QueryForecast guesses when a ledger's budget is used up, from how fast it was spent.
 	QueryForecast(ctx context.Context, in *QueryForecastRequest, opts ...grpc.CallOption) (*QueryForecastResponse, error)
 	// GetStatement returns what a model card needs to say of a ledger.
@@ -1045,6 +1048,16 @@ func (c *questionsClient) QuerySpending(ctx context.Context, in *QuerySpendingRe
 	return out, nil
 }
 
+func (c *questionsClient) QuerySpendingAnywhere(ctx context.Context, in *QuerySpendingAnywhereRequest, opts ...grpc.CallOption) (*QuerySpendingAnywhereResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(QuerySpendingAnywhereResponse)
+	err := c.cc.Invoke(ctx, Questions_QuerySpendingAnywhere_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *questionsClient) QueryForecast(ctx context.Context, in *QueryForecastRequest, opts ...grpc.CallOption) (*QueryForecastResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(QueryForecastResponse)
@@ -1093,6 +1106,8 @@ type QuestionsServer interface {
 	QueryHistory(context.Context, *QueryHistoryRequest) (*QueryHistoryResponse, error)
 	// QuerySpending answers what each principal, label, mechanism or month has spent of a ledger.
 	QuerySpending(context.Context, *QuerySpendingRequest) (*QuerySpendingResponse, error)
+	// QuerySpendingAnywhere answers of which ledgers one principal, or another group of entries, has spent, and how much.
+	QuerySpendingAnywhere(context.Context, *QuerySpendingAnywhereRequest) (*QuerySpendingAnywhereResponse, error)
 	// QueryForecast guesses when a ledger's budget is used up, from how fast it was spent.
 	QueryForecast(context.Context, *QueryForecastRequest) (*QueryForecastResponse, error)
 	// GetStatement returns what a model card needs to say of a ledger.
@@ -1127,6 +1142,9 @@ func (UnimplementedQuestionsServer) QueryHistory(context.Context, *QueryHistoryR
 }
 func (UnimplementedQuestionsServer) QuerySpending(context.Context, *QuerySpendingRequest) (*QuerySpendingResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method QuerySpending not implemented")
+}
+func (UnimplementedQuestionsServer) QuerySpendingAnywhere(context.Context, *QuerySpendingAnywhereRequest) (*QuerySpendingAnywhereResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method QuerySpendingAnywhere not implemented")
 }
 func (UnimplementedQuestionsServer) QueryForecast(context.Context, *QueryForecastRequest) (*QueryForecastResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method QueryForecast not implemented")
@@ -1281,6 +1299,24 @@ func _Questions_QuerySpending_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Questions_QuerySpendingAnywhere_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(QuerySpendingAnywhereRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(QuestionsServer).QuerySpendingAnywhere(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Questions_QuerySpendingAnywhere_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(QuestionsServer).QuerySpendingAnywhere(ctx, req.(*QuerySpendingAnywhereRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Questions_QueryForecast_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(QueryForecastRequest)
 	if err := dec(in); err != nil {
@@ -1351,6 +1387,10 @@ var Questions_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "QuerySpending",
 			Handler:    _Questions_QuerySpending_Handler,
+		},
+		{
+			MethodName: "QuerySpendingAnywhere",
+			Handler:    _Questions_QuerySpendingAnywhere_Handler,
 		},
 		{
 			MethodName: "QueryForecast",

@@ -57,6 +57,7 @@ const (
 	readAhead = 64
 	// Of what was read of ledgers' entries, for histories and for spending each.
 	maxKept      = 256
+	maxGrouped   = 4096 // ledgers: whoever asks what a person has spent anywhere reads many that are small
 	maxKeptBytes = 64 << 20
 	// Of what ledgers have in common: whoever asks about the largest set twice reads its ledgers' entries once.
 	maxSharing = 2 * ledger.MaxMembers
@@ -112,7 +113,7 @@ func New(c Config) *Handlers {
 	b := newBeyond()
 	return &Handlers{Config: c, rows: rows, pasts: newKept[pastKey, *past](maxKept, maxKeptBytes),
 		ranges: newKept[rangeKey, *past](maxRanges, maxRangesBytes),
-		groups: newKept[groupsKey, grouped](maxKept, maxKeptBytes),
+		groups: newKept[groupsKey, grouped](maxGrouped, maxKeptBytes),
 		shares: newKept[groupsKey, grouped](maxSharing, maxKeptBytes), beyond: b, following: following{beyond: b}}
 }
 
@@ -122,58 +123,89 @@ func (h *Handlers) QueryOverview(ctx context.Context, req *pb.QueryOverviewReque
 	if err != nil {
 		return nil, err
 	}
-	prefix, shows := page.Prefix, h.Passage(ctx).Shows
-	if page.Datasets {
-		prefix = ledger.DatasetsPrefix
+	answer := &pb.QueryOverviewResponse{}
+	var list []*row
+	answer.NextPageToken, err = h.walk(ctx, page.Page, func(summary ledger.Summary) (place, error) {
+		if !page.MayHave(summary) {
+			return passed, nil
+		}
+		r, err := h.row(ctx, summary, page, page.Limit-len(list))
+		switch {
+		case err != nil:
+			return passed, err
+		case !page.Has(r.row):
+			h.keep(r) // without its ε, which nobody sees
+			return passed, nil
+		case len(list) == page.Limit:
+			return later, nil
+		}
+		list = append(list, r)
+		return shown, nil
+	})
+	if err == nil {
+		err = h.numbers(ctx, list)
 	}
+	for _, r := range list {
+		answer.Rows = append(answer.Rows, r.row)
+	}
+	return answer, err
+}
+
+// place is where a ledger of a list is.
+type place uint8
+
+const (
+	passed place = iota // on no page
+	shown               // on this page
+	later               // on a later page, or on none
+)
+
+// walk has a question look at the ledgers that the caller may see, from where a page of their list begins. It returns
+// the token of the next page, which is empty if this is the last one.
+func (h *Handlers) walk(ctx context.Context, page pages.Page, look func(ledger.Summary) (place, error)) (string,
+	error) {
+	shows := h.Passage(ctx).Shows
 	last, seen := page.After, page.After
 	if name, ok := h.Places.Find(page.List(), page.Hidden); ok {
 		seen = name
 	}
-	answer, passed, until := &pb.QueryOverviewResponse{}, 0, time.Now().Add(maxPassing)
-	var list []*row
-	finish := func() (*pb.QueryOverviewResponse, error) {
-		err := h.numbers(ctx, list)
-		for _, r := range list {
-			answer.Rows = append(answer.Rows, r.row)
+	token := func(at string) string {
+		if at == last {
+			return page.TokenAt(last, "")
 		}
-		return answer, err
+		return page.TokenAt(last, h.Places.Hide(page.List(), at))
 	}
-	for {
-		found, err := h.Store.List(prefix, seen, readAhead)
+	for looked, until := 0, time.Now().Add(maxPassing); ; {
+		found, err := h.Store.List(page.Prefix, seen, readAhead)
 		if err != nil || ctx.Err() != nil {
-			return nil, errors.Join(err, ctx.Err())
+			return "", errors.Join(err, ctx.Err())
 		}
 		more := len(found) == readAhead
 		for _, summary := range found {
+			before := seen
 			seen = summary.Genesis.Spec.Name
 			if !page.Datasets && ledger.IsDataset(seen) { // what follows them are ledgers again
 				seen, more = ledger.AfterDatasets, true
 				break
 			}
-			if ledger.IsSystem(seen) || !shows(summary.Genesis.Spec) || !page.MayHave(summary) {
+			if ledger.IsSystem(seen) || !shows(summary.Genesis.Spec) {
 				continue
 			}
-			r, err := h.row(ctx, summary, page, page.Limit-len(list))
-			if err != nil {
-				return nil, err
+			at, err := look(summary)
+			switch {
+			case err != nil:
+				return "", err
+			case at == later:
+				return token(before), nil
+			case at == shown:
+				last = seen
 			}
-			if !page.Has(r.row) {
-				h.keep(r) // without its ε, which nobody sees
-				continue
-			}
-			if len(list) == page.Limit {
-				answer.NextPageToken = page.TokenAt(last, "")
-				return finish()
-			}
-			list, last = append(list, r), seen
 		}
 		if !more {
-			return finish()
+			return "", nil
 		}
-		if passed += len(found); seen != last && (passed > maxPassed || time.Now().After(until)) {
-			answer.NextPageToken = page.TokenAt(last, h.Places.Hide(page.List(), seen))
-			return finish()
+		if looked += len(found); seen != last && (looked > maxPassed || time.Now().After(until)) {
+			return token(seen), nil
 		}
 	}
 }

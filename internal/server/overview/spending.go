@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/history"
@@ -116,14 +118,13 @@ func (g grouped) readOn(to uint64, stop func() bool) error {
 // spending finds the shares and the ε of the largest groups.
 func (h *Handlers) spending(answer *pb.QuerySpendingResponse, v ledger.View, groups *history.Groups, limit int,
 	t *turns.Turn) (err error) {
-	gauge := budget.NewGauge(budget.Terms{Adjacency: v.Charged.Adjacency, Limits: v.Resolution.Limits,
-		Planned: v.Genesis.Spec.Policy == ledger.Planned, Plan: v.Resolution.Plan})
+	gauge := gaugeOf(v)
 	in := num.NewInterrupt(t.Stop)
 	var list []history.Spent
 	var others, total history.Spent
 	more := 0
 	if !in.Try(func() { list, others, total, more = groups.Largest(limit, v.Charged.Adjacency, gauge, in) }) {
-		return fmt.Errorf("%w: what the mechanisms cost was not found in time", accountant.ErrStopped)
+		return errCosts
 	}
 	b := subjectBook{share: t.Share, begin: newSession, ask: newSession(), delta: answer.GetDelta(),
 		left: len(list) + 2}
@@ -143,6 +144,15 @@ func (h *Handlers) spending(answer *pb.QuerySpendingResponse, v ledger.View, gro
 		answer.Groups = append(answer.Groups, group)
 	}
 	return nil
+}
+
+// errCosts means that a question's time was over before its groups' shares were found.
+var errCosts = fmt.Errorf("%w: what the mechanisms cost was not found in time", accountant.ErrStopped)
+
+// gaugeOf measures shares of a ledger's budgets, or of its plan.
+func gaugeOf(v ledger.View) *budget.Gauge {
+	return budget.NewGauge(budget.Terms{Adjacency: v.Charged.Adjacency, Limits: v.Resolution.Limits,
+		Planned: v.Genesis.Spec.Policy == ledger.Planned, Plan: v.Resolution.Plan})
 }
 
 // ask asks about a composition, in one session.
@@ -169,6 +179,9 @@ type known struct {
 func (b *subjectBook) group(s history.Spent) (*pb.SpendingGroup, error) {
 	out := &pb.SpendingGroup{Name: s.Name, Unnamed: s.Unnamed, Charged: s.Applied, Reserved: s.Reserved,
 		Shares: s.Shares, Entries: s.Entries}
+	if !s.Last.IsZero() {
+		out.LastTime = timestamppb.New(s.Last)
+	}
 	if s.Mechanism != nil {
 		out.Mechanism = wire.FromMechanism(s.Mechanism)
 	}

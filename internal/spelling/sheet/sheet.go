@@ -107,6 +107,26 @@ func History(a *pb.QueryHistoryResponse, x *pb.HistoryPoint) []string {
 	return append(row, strings.Join(a.GetWarnings(), " "))
 }
 
+// LedgerSpendingHead names the cells of LedgerSpending.
+func LedgerSpendingHead() []string {
+	return []string{"ledger", "dataset_id", "name", "entries", "charged", "reserved", "delta", "epsilon_alone", "share",
+		"share_of", "last_time", "position", "problem", "not_counted"}
+}
+
+// LedgerSpending is what a group has spent of one ledger, with the share of the budget of which it has used most. The
+// first cells are empty where that was not found.
+func LedgerSpending(r *pb.LedgerSpending) []string {
+	row := []string{r.GetLedger(), r.GetDatasetId(), "", "", "", "", "", "", "", "", "",
+		strconv.FormatUint(r.GetPosition(), 10), r.GetProblem(), strings.Join(r.GetWarnings(), " ")}
+	if g := r.GetGroup(); g != nil {
+		share, of := spelling.LargestShare(r)
+		copy(row[2:], []string{g.GetName(), strconv.FormatUint(g.GetEntries(), 10),
+			strconv.FormatUint(g.GetCharged(), 10), strconv.FormatUint(g.GetReserved(), 10),
+			spelling.Exact(r.GetDelta()), spelling.Exact(g.GetEpsilon()), Known(share), of, Time(g.GetLastTime())})
+	}
+	return row
+}
+
 // EntryHead names the cells of Entry.
 func EntryHead() []string {
 	return []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events", "labels", "reason",

@@ -57,6 +57,7 @@ func (s *site) file(w http.ResponseWriter, r *http.Request) {
 	find, known := map[string]func(*http.Request) (file, error){
 		"overview": s.overviewFile, "entries": s.entriesFile, "history": s.historyFile, "statement": s.statementFile,
 		"dataset-statement": s.datasetFile, "budget": s.budgetFile, "curve": s.curveFile, "trade-off": s.tradeOffFile,
+		"spending": s.spendingFile,
 	}[what]
 	err := checkAddress(r)
 	if err == nil && (!known || types[ending] == "") {

@@ -27,6 +27,7 @@ type ledgerBody struct {
 	*ledgerNow
 	Spending              *pb.QuerySpendingResponse
 	NoSpending, NoEntries string // why they are not shown, such as a role that the reader lacks
+	Grouped               string // by what
 	By                    []choice
 	LabelKey              string
 	Entries               []*pb.Entry
@@ -83,27 +84,29 @@ func (s *site) ledger(r *http.Request) (*page, error) {
 // reading reports whether the daemon is still reading what the page shows.
 func (b *ledgerBody) reading() bool { return b.Reading != nil || b.Spending.GetReading() != nil }
 
+// Anywhere is the address of what a group with a name has spent of all ledgers.
+func (b ledgerBody) Anywhere(g *pb.SpendingGroup) string {
+	q := url.Values{"by": {b.Grouped}, "name": {g.GetName()}}
+	if b.Grouped == "label" {
+		q.Set("label", b.LabelKey)
+	}
+	return "/spending?" + q.Encode()
+}
+
 // spending adds who has spent the budget, or why that is not shown.
 func (s *site) spending(r *http.Request, name string, b *ledgerBody) error {
 	q := r.URL.Query()
-	by := q.Get("by")
-	if by == "" {
-		by = "principal"
-	}
 	b.LabelKey = q.Get("label")
-	b.By = choices(by, "principal", "person or program", "label", "label", "mechanism", "mechanism", "month", "month")
-	kind, known := map[string]pb.QuerySpendingRequest_By{"principal": pb.QuerySpendingRequest_PRINCIPAL,
-		"label": pb.QuerySpendingRequest_LABEL, "mechanism": pb.QuerySpendingRequest_MECHANISM,
-		"month": pb.QuerySpendingRequest_MONTH}[by]
-	if !known {
-		return status.Errorf(codes.InvalidArgument, "by: %q; allowed: principal, label, mechanism or month", by)
+	by, list, err := byOf(q)
+	if err != nil {
+		return err
 	}
-	ask := &pb.QuerySpendingRequest{Ledger: name, By: kind, Limit: 20, Progress: true}
+	b.Grouped, b.By = by, list
+	ask := &pb.QuerySpendingRequest{Ledger: name, By: groupings[by], Limit: 20, Progress: true}
 	if by == "label" {
 		ask.LabelKey = b.LabelKey
 	}
 	if b.Ledger.GetPosition() > 0 && (by != "label" || b.LabelKey != "") {
-		var err error
 		if b.Spending, err = s.api.QuerySpending(r.Context(), ask); err != nil {
 			b.Spending, b.NoSpending = nil, sentence(status.Convert(err).Message())
 		}

@@ -49,6 +49,7 @@ func newSite(conn grpc.ClientConnInterface) (*site, http.Handler) {
 		"GET /curves":    {"curves", s.curves},
 		"GET /statement": {"statement", s.statement},
 		"GET /dataset":   {"statement", s.dataset},
+		"GET /spending":  {"spending", s.spendingAnywhere},
 		"GET /planner":   {"planner", s.planner},
 		"GET /approvals": {"approvals", s.approvals},
 		"GET /approval":  {"approval", s.approval},

@@ -57,6 +57,7 @@ var functions = template.FuncMap{
 	"moment":    moment,
 	"tab":       func(ledger, here string) tabs { return tabs{ledger, here} },
 	"files":     filesOf,
+	"mostOf":    mostOf,
 	"amount":    func(name string, of *pb.Amount) amounts { return amounts{name, of} },
 	"size":      bytesOf,
 	"hex":       func(b []byte) string { return fmt.Sprintf("%x", b) },

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -29,32 +30,69 @@ var Flags = []string{"refunded", "freed", "raised", "restored", "unreconciled", 
 // States are those in which a ledger may be.
 var States = []string{"open", "closed", "needs reconciling"}
 
-// Overview is the part of the overview that a request asks for.
-type Overview struct {
-	Datasets      bool
+// Page is a part of a list of ledgers that a question asks for, by name.
+type Page struct {
+	Datasets      bool // instead of ledgers
 	Prefix, After string
 	Hidden        string // a place that may be further than After, as it was given to TokenAt
 	Limit         int
+
+	kind, key string // which list it is, and what stands for all that it was asked for
+}
+
+// asksForPage is a request for a page of a list.
+type asksForPage interface {
+	proto.Message
+	GetPageToken() string
+	GetPageSize() uint32
+}
+
+// toPage finds which part of a list a request asks for.
+func toPage(kind string, r asksForPage) (p Page, err error) {
+	p = Page{kind: kind, Limit: int(r.GetPageSize())}
+	switch {
+	case p.Limit > maxOverviewSize:
+		return p, wire.Invalid("page_size", fmt.Sprint(p.Limit), fmt.Sprintf("0 (for %d) to %d", overviewSize,
+			maxOverviewSize))
+	case p.Limit == 0:
+		p.Limit = overviewSize
+	}
+	asked := proto.Clone(r).ProtoReflect()
+	for _, field := range []protoreflect.Name{"page_token", "page_size"} {
+		asked.Clear(asked.Descriptor().Fields().ByName(field))
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(asked.Interface())
+	if err != nil {
+		return p, wire.Invalid("request", err.Error(), "valid UTF-8")
+	}
+	p.key = fmt.Sprintf("%x", sha256.Sum256(b))
+	if r.GetPageToken() != "" {
+		p.After, p.Hidden, err = fromNameToken(r.GetPageToken(), kind, p.key)
+	}
+	return p, err
+}
+
+// Overview is the part of the overview that a request asks for.
+type Overview struct {
+	Page
 
 	Contains string // in small letters
 	State    string
 	Flags    []string
 	MinShare float64
 	Delta    *float64
-
-	key string // stands for all that it was asked for
 }
 
 // ToOverview converts a request for a page.
 func ToOverview(r *pb.QueryOverviewRequest) (p Overview, err error) {
-	p = Overview{Datasets: r.GetSubject() == pb.QueryOverviewRequest_DATASETS, Prefix: r.GetPrefix(),
-		Contains: strings.ToLower(r.GetContains()), State: r.GetState(), Flags: r.GetFlags(),
-		MinShare: r.GetMinShare(), Delta: r.Delta, Limit: int(r.GetPageSize())}
+	datasets := r.GetSubject() == pb.QueryOverviewRequest_DATASETS
+	p = Overview{Contains: strings.ToLower(r.GetContains()), State: r.GetState(), Flags: r.GetFlags(),
+		MinShare: r.GetMinShare(), Delta: r.Delta}
 	switch {
 	case r.GetSubject() > pb.QueryOverviewRequest_DATASETS || r.GetSubject() < 0:
 		return p, wire.Invalid("subject", fmt.Sprint(int32(r.GetSubject())), "LEDGERS or DATASETS")
-	case p.Datasets && p.Prefix != "":
-		return p, wire.Invalid("prefix", wire.Quote(p.Prefix), "none with DATASETS; contains finds datasets, too")
+	case datasets && r.GetPrefix() != "":
+		return p, wire.Invalid("prefix", wire.Quote(r.GetPrefix()), "none with DATASETS; contains finds datasets, too")
 	case len(r.GetContains()) > maxContains:
 		return p, wire.Invalid("contains", wire.Quote(r.GetContains()), fmt.Sprintf("at most %d bytes", maxContains))
 	case p.State != "" && !slices.Contains(States, p.State):
@@ -63,41 +101,37 @@ func ToOverview(r *pb.QueryOverviewRequest) (p Overview, err error) {
 		return p, wire.Invalid("min_share", fmt.Sprint(p.MinShare), "a number from 0 to 1")
 	case p.Delta != nil && !(*p.Delta > 0 && *p.Delta < 1):
 		return p, wire.Invalid("delta", fmt.Sprint(*p.Delta), "a number in (0, 1), or none for each ledger's own")
-	case p.Limit > maxOverviewSize:
-		return p, wire.Invalid("page_size", fmt.Sprint(p.Limit), fmt.Sprintf("0 (for %d) to %d", overviewSize,
-			maxOverviewSize))
-	case p.Limit == 0:
-		p.Limit = overviewSize
 	}
 	for i, f := range p.Flags {
 		if !slices.Contains(Flags, f) {
 			return p, wire.Invalid(fmt.Sprintf("flags[%d]", i), wire.Quote(f), oneOf(Flags))
 		}
 	}
-	if err := wire.CheckPrefix("prefix", p.Prefix); err != nil {
+	if err := wire.CheckPrefix("prefix", r.GetPrefix()); err != nil {
 		return p, err
 	}
-	asked := proto.Clone(r).(*pb.QueryOverviewRequest)
-	asked.PageToken, asked.PageSize = "", 0
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(asked)
-	if err != nil {
-		return p, wire.Invalid("request", err.Error(), "valid UTF-8")
+	p.Page, err = toPage(tokenOverview, r)
+	if p.Prefix, p.Datasets = r.GetPrefix(), datasets; datasets {
+		p.Prefix = ledger.DatasetsPrefix
 	}
-	p.key = fmt.Sprintf("%x", sha256.Sum256(b))
-	if r.GetPageToken() == "" {
-		return p, nil
+	return p, err
+}
+
+// ToAnywhere converts a request for a page of the ledgers that a group has spent of. The group is not looked at.
+func ToAnywhere(r *pb.QuerySpendingAnywhereRequest) (p Page, err error) {
+	if err := wire.CheckPrefix("prefix", r.GetPrefix()); err != nil {
+		return p, err
 	}
-	p.After, p.Hidden, err = fromNameToken(r.PageToken, tokenOverview, p.key)
+	p, err = toPage("spending", r)
+	p.Prefix = r.GetPrefix()
 	return p, err
 }
 
 // List names the list, for whoever hides places in it.
-func (p Overview) List() string { return tokenOverview + " " + p.key }
+func (p Page) List() string { return p.kind + " " + p.key }
 
 // TokenAt is Ledgers'.
-func (p Overview) TokenAt(last, hidden string) string {
-	return toNameToken(tokenOverview, p.key, last, hidden)
-}
+func (p Page) TokenAt(last, hidden string) string { return toNameToken(p.kind, p.key, last, hidden) }
 
 // StateOf is the state in which a ledger is, one of States.
 func StateOf(s ledger.Summary) string {

@@ -131,22 +131,8 @@ func ToSpendingQuery(r *pb.QuerySpendingRequest) (limit int, err error) {
 	if err := checkOwnDelta(r.Delta); err != nil {
 		return 0, err
 	}
-	switch by := r.GetBy(); by {
-	case pb.QuerySpendingRequest_BY_UNSPECIFIED:
-		return 0, wire.Absent("by", "PRINCIPAL, LABEL, MECHANISM or MONTH")
-	case pb.QuerySpendingRequest_LABEL:
-		if r.GetLabelKey() == "" {
-			return 0, wire.Absent("label_key", "the key of a label, such as run")
-		}
-		if _, err := wire.ToLabels("label_key", map[string]string{r.GetLabelKey(): ""}); err != nil {
-			return 0, err
-		}
-	case pb.QuerySpendingRequest_PRINCIPAL, pb.QuerySpendingRequest_MECHANISM, pb.QuerySpendingRequest_MONTH:
-		if r.GetLabelKey() != "" {
-			return 0, wire.Invalid("label_key", wire.Quote(r.GetLabelKey()), "none unless by is LABEL")
-		}
-	default:
-		return 0, wire.Invalid("by", fmt.Sprint(int32(by)), "PRINCIPAL, LABEL, MECHANISM or MONTH")
+	if err := checkBy(r.GetBy(), r.GetLabelKey()); err != nil {
+		return 0, err
 	}
 	switch n := r.GetLimit(); {
 	case n == 0:
@@ -155,4 +141,44 @@ func ToSpendingQuery(r *pb.QuerySpendingRequest) (limit int, err error) {
 		return 0, wire.Invalid("limit", fmt.Sprint(n), fmt.Sprintf("0 (for 50), or from 1 to %d", MaxSpendingGroups))
 	}
 	return int(r.GetLimit()), nil
+}
+
+// checkBy accepts a way to group entries.
+func checkBy(by pb.QuerySpendingRequest_By, labelKey string) error {
+	switch by {
+	case pb.QuerySpendingRequest_BY_UNSPECIFIED:
+		return wire.Absent("by", "PRINCIPAL, LABEL, MECHANISM or MONTH")
+	case pb.QuerySpendingRequest_LABEL:
+		if labelKey == "" {
+			return wire.Absent("label_key", "the key of a label, such as run")
+		}
+		_, err := wire.ToLabels("label_key", map[string]string{labelKey: ""})
+		return err
+	case pb.QuerySpendingRequest_PRINCIPAL, pb.QuerySpendingRequest_MECHANISM, pb.QuerySpendingRequest_MONTH:
+		if labelKey != "" {
+			return wire.Invalid("label_key", wire.Quote(labelKey), "none unless by is LABEL")
+		}
+		return nil
+	}
+	return wire.Invalid("by", fmt.Sprint(int32(by)), "PRINCIPAL, LABEL, MECHANISM or MONTH")
+}
+
+// maxGroupName bounds the name of a group that is asked for. Those of mechanisms are the longest.
+const maxGroupName = 1024
+
+// CheckAnywhere checks a query but for its page, and returns by what it groups entries.
+func CheckAnywhere(r *pb.QuerySpendingAnywhereRequest) (by pb.QuerySpendingRequest_By, err error) {
+	if by = r.GetBy(); by == pb.QuerySpendingRequest_BY_UNSPECIFIED {
+		by = pb.QuerySpendingRequest_PRINCIPAL
+	}
+	switch n := len(r.GetName()); {
+	case n == 0:
+		return by, wire.Absent("name", "who or what has spent, such as cn:ann")
+	case n > maxGroupName:
+		return by, wire.Invalid("name", fmt.Sprintf("%d bytes", n), fmt.Sprintf("at most %d bytes", maxGroupName))
+	}
+	if err := checkOwnDelta(r.Delta); err != nil {
+		return by, err
+	}
+	return by, checkBy(by, r.GetLabelKey())
 }

@@ -55,6 +55,12 @@ def spending(ledger: str, by: str | int, label: str | None, limit: int, delta: f
                 {"by": by, "label_key": label, "limit": limit, "delta": delta})
 
 
+def spending_anywhere(name: str, token: str, by: str | int, label: str | None, prefix: str,
+                      delta: float | None) -> pb.QuerySpendingAnywhereRequest:
+    return fill(pb.QuerySpendingAnywhereRequest(name=name, page_token=token), "spending_anywhere",
+                {"by": by, "label_key": label, "prefix": prefix, "delta": delta})
+
+
 class Target(TypedDict, total=False):
     """What everything may cost: ε at δ, or μ, or the advantage of a test, or a point (α, β) of its errors."""
 

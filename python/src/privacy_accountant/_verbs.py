@@ -279,6 +279,12 @@ def spending(ledger: str, by: str | int, label: str | None, limit: int,
     return Plan("spending", ledger, "QuerySpending", questions.spending(ledger, by, label, limit, delta), same)
 
 
+def spending_anywhere(name: str, token: str, by: str | int, label: str | None, prefix: str,
+                      delta: float | None) -> Plan[tuple[Sequence[pb.LedgerSpending], str]]:
+    request = questions.spending_anywhere(name, token, by, label, prefix, delta)
+    return Plan("spending_anywhere", "", "QuerySpendingAnywhere", request, lambda a: (a.rows, a.next_page_token))
+
+
 def forecast(ledger: str, progress: bool) -> Plan[pb.QueryForecastResponse]:
     request = pb.QueryForecastRequest(ledger=ledger, progress=progress)
     return Plan("forecast", ledger, "QueryForecast", request, same)

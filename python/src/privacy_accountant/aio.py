@@ -365,6 +365,17 @@ class AsyncClient:
                        delta: float | None = None, deadline: float | None = None) -> pb.QuerySpendingResponse:
         return await self._carry_out(verbs.spending(ledger, by, label, limit, delta), deadline)
 
+    async def spending_anywhere(self, name: str, *, by: str | int = "principal", label: str | None = None,
+                                prefix: str = "", delta: float | None = None,
+                                deadline: float | None = None) -> AsyncIterator[pb.LedgerSpending]:
+        token, more = "", True
+        while more:
+            page, token = await self._carry_out(verbs.spending_anywhere(name, token, by, label, prefix, delta),
+                                                deadline)
+            for row in page:
+                yield row
+            more = token != ""
+
     async def forecast(self, ledger: str, *, progress: bool = False,
                        deadline: float | None = None) -> pb.QueryForecastResponse:
         return await self._carry_out(verbs.forecast(ledger, progress), deadline)

@@ -424,6 +424,12 @@ class Client(Caller):
         "mechanism" or "month". Each group's ε is as if it were alone, and they do not add up."""
         return self._carry_out(verbs.spending(ledger, by, label, limit, delta), deadline)
 
+    def spending_anywhere(self, name: str, *, by: str | int = "principal", label: str | None = None, prefix: str = "",
+                          delta: float | None = None, deadline: float | None = None) -> Iterator[pb.LedgerSpending]:
+        """The ledgers that a group has spent of, by name, and how much of each: a principal, or as by says, as in
+        spending. ε of different ledgers do not add up."""
+        return self._pages(lambda token: verbs.spending_anywhere(name, token, by, label, prefix, delta), deadline)
+
     def forecast(self, ledger: str, *, progress: bool = False,
                  deadline: float | None = None) -> pb.QueryForecastResponse:
         """A guess when a ledger's budget is used up, from how fast it was spent. With progress, the answer about a

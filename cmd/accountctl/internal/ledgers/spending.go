@@ -20,27 +20,42 @@ import (
 func spending(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "spending NAME --by principal|label|mechanism|month",
-		Short: "Show who has spent a ledger's budget",
+		Short: "Show who spent a ledger's budget, or what somebody spent",
 		Long: `Show what each principal, each value of a label (--label KEY), each mechanism or each
 month has spent of a ledger. The ε of a group is what it would have spent if it were
 alone: these ε do not add up, and the line "total" has what all cost together. The
 shares of a budget do add up, apart from rounding. Every number is rounded up.
 
 A refund takes from the group of the entry that it refunds. What a reservation held
-counts for whoever charges it, and for whoever reserved it if its time ends.`,
+counts for whoever charges it, and for whoever reserved it if its time ends.
+
+With --of in place of a ledger's NAME it shows of which ledgers a principal has spent,
+and how much of each; with --by another group, by the name that the first form shows.`,
 		Example: `  accountctl spending team/mnist --by principal
   accountctl spending team/mnist --by label --label run
-  accountctl spending team/mnist --by month --output csv > months.csv`,
-		Args:              cli.Arguments("NAME"),
+  accountctl spending team/mnist --by month --output csv > months.csv
+  accountctl spending --of oidc:https://login.example#ann`,
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	by := cli.ChoiceFlag(c, "by", "", "principal", "label", "mechanism", "month")
 	request := &accountantv1.QuerySpendingRequest{}
 	c.Flags().StringVar(&request.LabelKey, "label", "", "the `KEY` of the label, with --by label")
 	c.Flags().Uint32Var(&request.Limit, "limit", 0, "how many groups, 1 to 500; the others are added up (default 50)")
+	anywhere := &accountantv1.QuerySpendingAnywhereRequest{PageSize: overviewPage}
+	c.Flags().StringVar(&anywhere.Name, "of", "", "`GROUP` to be found in all ledgers: a principal, or as --by says")
+	c.Flags().StringVar(&anywhere.Prefix, "prefix", "", "with --of: only ledgers whose names start with it")
+	c.Args = func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("of") {
+			return cli.Arguments()(c, args)
+		}
+		return cli.Arguments("NAME")(c, args)
+	}
 	delta := c.Flags().Float64("delta", 0, "`δ` in (0, 1) of every ε (default: the ledger's own)")
 	output := cli.OutputFlag(c, cli.FormatWide, cli.FormatJSON, cli.FormatCSV)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 && by.Value == "" {
+			by.Value = "principal"
+		}
 		if c.Flags().Changed("label") && !c.Flags().Changed("by") {
 			by.Value = "label"
 		}
@@ -50,12 +65,16 @@ counts for whoever charges it, and for whoever reserved it if its time ends.`,
 		case by.Value != "label" && request.GetLabelKey() != "":
 			return cli.Usage(c, "--label: %q; allowed: only with --by label", request.GetLabelKey())
 		}
-		request.Ledger = args[0]
 		request.By = accountantv1.QuerySpendingRequest_By(
 			accountantv1.QuerySpendingRequest_By_value[strings.ToUpper(by.Value)])
 		if c.Flags().Changed("delta") {
 			request.Delta = delta
 		}
+		if len(args) == 0 {
+			anywhere.By, anywhere.LabelKey, anywhere.Delta = request.GetBy(), request.GetLabelKey(), request.Delta
+			return spendingAnywhere(p, c, anywhere, output.Value)
+		}
+		request.Ledger = args[0]
 		answer, err := cli.AskAll(p, c,
 			func(ctx context.Context, daemon *client.Client, progress bool) (*accountantv1.QuerySpendingResponse,
 				error) {

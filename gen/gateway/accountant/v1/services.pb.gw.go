@@ -723,6 +723,33 @@ func local_request_Questions_QuerySpending_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
+func request_Questions_QuerySpendingAnywhere_0(ctx context.Context, marshaler runtime.Marshaler, client extAccountantv1.QuestionsClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extAccountantv1.QuerySpendingAnywhereRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.QuerySpendingAnywhere(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_Questions_QuerySpendingAnywhere_0(ctx context.Context, marshaler runtime.Marshaler, server extAccountantv1.QuestionsServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extAccountantv1.QuerySpendingAnywhereRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.QuerySpendingAnywhere(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_Questions_QueryForecast_0(ctx context.Context, marshaler runtime.Marshaler, client extAccountantv1.QuestionsClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extAccountantv1.QueryForecastRequest
@@ -1650,6 +1677,26 @@ func RegisterQuestionsHandlerServer(ctx context.Context, mux *runtime.ServeMux, 
 			return
 		}
 		forward_Questions_QuerySpending_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_Questions_QuerySpendingAnywhere_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/accountant.v1.Questions/QuerySpendingAnywhere", runtime.WithHTTPPathPattern("/accountant.v1.Questions/QuerySpendingAnywhere"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_Questions_QuerySpendingAnywhere_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Questions_QuerySpendingAnywhere_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_Questions_QueryForecast_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -2579,6 +2626,23 @@ func RegisterQuestionsHandlerClient(ctx context.Context, mux *runtime.ServeMux, 
 		}
 		forward_Questions_QuerySpending_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_Questions_QuerySpendingAnywhere_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/accountant.v1.Questions/QuerySpendingAnywhere", runtime.WithHTTPPathPattern("/accountant.v1.Questions/QuerySpendingAnywhere"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Questions_QuerySpendingAnywhere_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Questions_QuerySpendingAnywhere_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_Questions_QueryForecast_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2617,27 +2681,29 @@ func RegisterQuestionsHandlerClient(ctx context.Context, mux *runtime.ServeMux, 
 }
 
 var (
-	pattern_Questions_QueryPrivacy_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryPrivacy"}, ""))
-	pattern_Questions_QueryPrivacySet_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryPrivacySet"}, ""))
-	pattern_Questions_QueryPrivacyCurve_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryPrivacyCurve"}, ""))
-	pattern_Questions_Calibrate_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "Calibrate"}, ""))
-	pattern_Questions_QueryOverview_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryOverview"}, ""))
-	pattern_Questions_QueryHistory_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryHistory"}, ""))
-	pattern_Questions_QuerySpending_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QuerySpending"}, ""))
-	pattern_Questions_QueryForecast_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryForecast"}, ""))
-	pattern_Questions_GetStatement_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "GetStatement"}, ""))
+	pattern_Questions_QueryPrivacy_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryPrivacy"}, ""))
+	pattern_Questions_QueryPrivacySet_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryPrivacySet"}, ""))
+	pattern_Questions_QueryPrivacyCurve_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryPrivacyCurve"}, ""))
+	pattern_Questions_Calibrate_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "Calibrate"}, ""))
+	pattern_Questions_QueryOverview_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryOverview"}, ""))
+	pattern_Questions_QueryHistory_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryHistory"}, ""))
+	pattern_Questions_QuerySpending_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QuerySpending"}, ""))
+	pattern_Questions_QuerySpendingAnywhere_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QuerySpendingAnywhere"}, ""))
+	pattern_Questions_QueryForecast_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "QueryForecast"}, ""))
+	pattern_Questions_GetStatement_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.Questions", "GetStatement"}, ""))
 )
 
 var (
-	forward_Questions_QueryPrivacy_0      = runtime.ForwardResponseMessage
-	forward_Questions_QueryPrivacySet_0   = runtime.ForwardResponseMessage
-	forward_Questions_QueryPrivacyCurve_0 = runtime.ForwardResponseMessage
-	forward_Questions_Calibrate_0         = runtime.ForwardResponseMessage
-	forward_Questions_QueryOverview_0     = runtime.ForwardResponseMessage
-	forward_Questions_QueryHistory_0      = runtime.ForwardResponseMessage
-	forward_Questions_QuerySpending_0     = runtime.ForwardResponseMessage
-	forward_Questions_QueryForecast_0     = runtime.ForwardResponseMessage
-	forward_Questions_GetStatement_0      = runtime.ForwardResponseMessage
+	forward_Questions_QueryPrivacy_0          = runtime.ForwardResponseMessage
+	forward_Questions_QueryPrivacySet_0       = runtime.ForwardResponseMessage
+	forward_Questions_QueryPrivacyCurve_0     = runtime.ForwardResponseMessage
+	forward_Questions_Calibrate_0             = runtime.ForwardResponseMessage
+	forward_Questions_QueryOverview_0         = runtime.ForwardResponseMessage
+	forward_Questions_QueryHistory_0          = runtime.ForwardResponseMessage
+	forward_Questions_QuerySpending_0         = runtime.ForwardResponseMessage
+	forward_Questions_QuerySpendingAnywhere_0 = runtime.ForwardResponseMessage
+	forward_Questions_QueryForecast_0         = runtime.ForwardResponseMessage
+	forward_Questions_GetStatement_0          = runtime.ForwardResponseMessage
 )
 
 // RegisterDatasetsHandlerFromEndpoint is same as RegisterDatasetsHandler but

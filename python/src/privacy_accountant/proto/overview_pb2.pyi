@@ -28,6 +28,26 @@ class HistoryPoint(_message.Message):
     time: _timestamp_pb2.Timestamp
     def __init__(self, position: _Optional[int] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., asked_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., epsilon_spent: _Optional[float] = ..., epsilon: _Optional[float] = ..., guarantee: _Optional[str] = ..., shares: _Optional[_Iterable[float]] = ..., reserved_shares: _Optional[_Iterable[float]] = ...) -> None: ...
 
+class LedgerSpending(_message.Message):
+    __slots__ = ["budgets", "dataset_id", "delta", "group", "ledger", "position", "problem", "warnings"]
+    BUDGETS_FIELD_NUMBER: _ClassVar[int]
+    DATASET_ID_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    budgets: _containers.RepeatedScalarFieldContainer[str]
+    dataset_id: str
+    delta: float
+    group: SpendingGroup
+    ledger: str
+    position: int
+    problem: str
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, ledger: _Optional[str] = ..., dataset_id: _Optional[str] = ..., group: _Optional[_Union[SpendingGroup, _Mapping]] = ..., budgets: _Optional[_Iterable[str]] = ..., delta: _Optional[float] = ..., position: _Optional[int] = ..., problem: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class OverviewRow(_message.Message):
     __slots__ = ["create_time", "dataset_id", "delta", "epsilon", "epsilon_spent", "flags", "guarantee", "guarantee_text", "last_time", "name", "owners", "position", "problem", "reserved_share", "share", "share_of", "state", "warnings"]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -183,6 +203,34 @@ class QueryOverviewResponse(_message.Message):
     rows: _containers.RepeatedCompositeFieldContainer[OverviewRow]
     def __init__(self, rows: _Optional[_Iterable[_Union[OverviewRow, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class QuerySpendingAnywhereRequest(_message.Message):
+    __slots__ = ["by", "delta", "label_key", "name", "page_size", "page_token", "prefix"]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    LABEL_KEY_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    PREFIX_FIELD_NUMBER: _ClassVar[int]
+    by: QuerySpendingRequest.By
+    delta: float
+    label_key: str
+    name: str
+    page_size: int
+    page_token: str
+    prefix: str
+    def __init__(self, name: _Optional[str] = ..., by: _Optional[_Union[QuerySpendingRequest.By, str]] = ..., label_key: _Optional[str] = ..., prefix: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., delta: _Optional[float] = ...) -> None: ...
+
+class QuerySpendingAnywhereResponse(_message.Message):
+    __slots__ = ["next_page_token", "rows", "text"]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    next_page_token: str
+    rows: _containers.RepeatedCompositeFieldContainer[LedgerSpending]
+    text: str
+    def __init__(self, rows: _Optional[_Iterable[_Union[LedgerSpending, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
+
 class QuerySpendingRequest(_message.Message):
     __slots__ = ["by", "delta", "label_key", "ledger", "limit", "progress"]
     class By(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
@@ -239,10 +287,11 @@ class Reading(_message.Message):
     def __init__(self, entries_read: _Optional[int] = ..., entries: _Optional[int] = ...) -> None: ...
 
 class SpendingGroup(_message.Message):
-    __slots__ = ["charged", "entries", "epsilon", "mechanism", "name", "reserved", "shares", "unnamed"]
+    __slots__ = ["charged", "entries", "epsilon", "last_time", "mechanism", "name", "reserved", "shares", "unnamed"]
     CHARGED_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     EPSILON_FIELD_NUMBER: _ClassVar[int]
+    LAST_TIME_FIELD_NUMBER: _ClassVar[int]
     MECHANISM_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     RESERVED_FIELD_NUMBER: _ClassVar[int]
@@ -251,9 +300,10 @@ class SpendingGroup(_message.Message):
     charged: int
     entries: int
     epsilon: float
+    last_time: _timestamp_pb2.Timestamp
     mechanism: _mechanism_pb2.Mechanism
     name: str
     reserved: int
     shares: _containers.RepeatedScalarFieldContainer[float]
     unnamed: bool
-    def __init__(self, name: _Optional[str] = ..., unnamed: bool = ..., mechanism: _Optional[_Union[_mechanism_pb2.Mechanism, _Mapping]] = ..., charged: _Optional[int] = ..., reserved: _Optional[int] = ..., epsilon: _Optional[float] = ..., shares: _Optional[_Iterable[float]] = ..., entries: _Optional[int] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., unnamed: bool = ..., mechanism: _Optional[_Union[_mechanism_pb2.Mechanism, _Mapping]] = ..., charged: _Optional[int] = ..., reserved: _Optional[int] = ..., epsilon: _Optional[float] = ..., shares: _Optional[_Iterable[float]] = ..., entries: _Optional[int] = ..., last_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
