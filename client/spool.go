@@ -129,8 +129,8 @@ func (s *Spool) Spend(events []*pb.Event, labels map[string]string) error {
 		}
 		if _, wrong, held := f.rest.Without(v.Events); wrong >= 0 {
 			e := v.Events[wrong]
-			return notSpent(codes.ResourceExhausted, ErrBudget, "events[%d]: %d × %v; allowed: at most %d, what is left "+
-				"of this share", wrong, e.Count, e.Mechanism, held)
+			return notSpent(codes.ResourceExhausted, ErrBudget, "events[%d]: %d × %v; allowed: at most %d, what is "+
+				"left of this share", wrong, e.Count, e.Mechanism, held)
 		}
 		return spoolLine{Spent: &spoolSpent{Key: uuid.NewString(), Commit: encode(m)}}, nil
 	}))

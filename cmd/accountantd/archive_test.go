@@ -52,7 +52,8 @@ func TestArchive(t *testing.T) {
 	}
 	file := filepath.Join(dir, persist.FileName)
 	for _, name := range []string{"s/a", "s/b"} {
-		run("created", "ledger", "create", name, "--adjacency", "add-or-remove-one", "--budget", "epsilon=5,guard=basic")
+		run("created", "ledger", "create", name, "--adjacency", "add-or-remove-one", "--budget",
+			"epsilon=5,guard=basic")
 	}
 	run("charged", "report", "s/a,s/b", "pure-dp", "--epsilon", "0.1", "--contribution", "over-all")
 	run("reserved", "reservation", "create", "s/a", "--lifetime", "24h", "pure-dp", "--epsilon", "0.5")
@@ -104,7 +105,8 @@ func TestArchive(t *testing.T) {
 	}{
 		{[]string{"restore", kept, "--data", filepath.Join(t.TempDir(), "r"), "--until", "2001-02-03T00:00:00Z"}, 1,
 			"after 2001-02-03T00:00:00Z"},
-		{[]string{"restore", kept, "--data", filepath.Join(t.TempDir(), "r"), "--until", "yesterday"}, 2, "a time such as"},
+		{[]string{"restore", kept, "--data", filepath.Join(t.TempDir(), "r"), "--until", "yesterday"}, 2,
+			"a time such as"},
 		{[]string{"restore", file, "--data", filepath.Join(t.TempDir(), "r"), "--until", until}, 2, "is no archive"},
 		{[]string{"restore", t.TempDir(), "--data", filepath.Join(t.TempDir(), "r")}, 1, "has no complete segment"},
 		{[]string{"--data", dir, "--archive", kept, "--archive-interval", "1ms"}, 2, "a duration from 1s on"},

@@ -134,8 +134,8 @@ func (m movers) move(ctx context.Context, stdout, stderr io.Writer) (err error) 
 			"that store; or --again, if no daemon was ever started there", m.from, left.To)
 	case left != nil && !m.again:
 		return fmt.Errorf("%v: its ledgers were moved to %s, at %v; allowed: the same place, to complete a move that "+
-			"was cut off; or --again, if no daemon was ever started there and what is there was removed", m.from, left.To,
-			left.At)
+			"was cut off; or --again, if no daemon was ever started there and what is there was removed", m.from,
+			left.To, left.At)
 	default:
 		if err := m.to.free(ctx); err != nil {
 			return fmt.Errorf("nothing was moved: %w", err)

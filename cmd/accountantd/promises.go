@@ -29,8 +29,8 @@ func inDatabase(d inspected, w *merging) upkeep.Place {
 		lost, err := d.Lost()
 		warnings := w.warnings()
 		if len(lost) > 0 {
-			warnings = append(warnings, "The database has lost acknowledged entries of "+inspect.Lossy(lost)+". Each of "+
-				"these ledgers takes nothing until somebody reconciles it (docs/fleet.md).")
+			warnings = append(warnings, "The database has lost acknowledged entries of "+inspect.Lossy(lost)+". Each "+
+				"of these ledgers takes nothing until somebody reconciles it (docs/fleet.md).")
 		}
 		return warnings, err
 	}}

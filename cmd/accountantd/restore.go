@@ -88,8 +88,8 @@ func restoreCommand(env []string,
 				case err != nil:
 					return usageError{fmt.Errorf("--until: %q; allowed: a time such as 2026-11-01T00:00:00Z", until)}
 				case !from.archive:
-					return usageError{fmt.Errorf("--until %s, and %s is no archive; allowed: with an archive, which has "+
-						"all earlier times", until, args[0])}
+					return usageError{fmt.Errorf("--until %s, and %s is no archive; allowed: with an archive, which "+
+						"has all earlier times", until, args[0])}
 				}
 			}
 			return restore(c.Context(), from, to)

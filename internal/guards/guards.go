@@ -141,7 +141,7 @@ func Explain(spec, made *accountantv1.LedgerSpec, stop func() bool) (chosen []Ch
 
 // MissingOfDataset reports whether the dataset has a budget without a guard, or with the guard rdp and no order.
 func MissingOfDataset(d *accountantv1.DatasetSpec) bool {
-	return slices.ContainsFunc(d.GetBudgets(), func(b *accountantv1.Budget) bool { return unguarded(b) || unordered(b) })
+	return slices.ContainsFunc(d.GetBudgets(), unguarded) || slices.ContainsFunc(d.GetBudgets(), unordered)
 }
 
 func unguarded(b *accountantv1.Budget) bool {

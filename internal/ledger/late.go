@@ -52,8 +52,8 @@ func (x *Ended) Charged(v Commit, w Writer) (Entry, error) {
 	}
 	if back.Position > 0 {
 		return Entry{}, refuse(ErrReservation, "reservation: the rest of %d was given back by %s in entry %d, "+
-			"although a part of it was released; allowed: to charge that part, with accountctl report", n, back.Writer.Principal,
-			back.Position)
+			"although a part of it was released; allowed: to charge that part, with accountctl report", n,
+			back.Writer.Principal, back.Position)
 	}
 	if _, wrong, held := x.reservation.Without(v.Events); wrong >= 0 {
 		e := v.Events[wrong]

@@ -58,7 +58,8 @@ func TestCensus(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 3 {
 			group.Go(func() {
-				if err := c.create(func() (bool, error) { return store.add(fmt.Sprintf("m%05d-%d", round, i)) }); err != nil {
+				name := fmt.Sprintf("m%05d-%d", round, i)
+				if err := c.create(func() (bool, error) { return store.add(name) }); err != nil {
 					t.Error(err)
 				}
 			})

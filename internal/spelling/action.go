@@ -90,7 +90,9 @@ var details = map[protoreflect.Name]func(proto.Message) string{
 		}
 		return fmt.Sprintf("for %v", time.Duration(r.GetLifetimeSeconds())*time.Second)
 	}),
-	"Withdraw":     telling(func(w *accountantv1.Withdraw) string { return fmt.Sprintf("proposal %d", w.GetProposal()) }),
+	"Withdraw": telling(func(w *accountantv1.Withdraw) string {
+		return fmt.Sprintf("proposal %d", w.GetProposal())
+	}),
 	"Raise":        telling(raiseText),
 	"AmendDataset": telling(amendText),
 	"Restored": telling(func(r *accountantv1.Restored) string {

@@ -116,7 +116,7 @@ func rebuilt(t *testing.T, dir string, until time.Time) (string, time.Time, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // it is only read
+	defer s.Close()
 	list, err := s.List("", "", 1000)
 	if err != nil {
 		t.Fatal(err)

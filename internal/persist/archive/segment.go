@@ -76,8 +76,8 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s %s; allowed: all segments of one archive, from the first one on, as the daemon has written them",
-		e.Path, e.Reason)
+	return fmt.Sprintf("%s %s; allowed: all segments of one archive, from the first one on, as the daemon has written "+
+		"them", e.Path, e.Reason)
 }
 
 // read returns a segment that follows the one whose file has the SHA-256 previous, with that of its own.
@@ -156,7 +156,8 @@ func Each(dir string, f func(*recordv1.Segment) (more bool, err error)) (last []
 			store = s.GetStoreId()
 		}
 		if s.GetStoreId() != store {
-			return nil, &DamagedError{fileOf(dir, number), "is of store " + s.GetStoreId() + ", and the first one of " + store}
+			return nil, &DamagedError{fileOf(dir, number), "is of store " + s.GetStoreId() + ", and the first one of " +
+				store}
 		}
 		last = sum
 		if more, err := f(s); err != nil || !more {

@@ -290,8 +290,8 @@ func (l *loading) snapshot() (s ledger.Snapshot, err error) {
 		}
 	}
 	if len(l.parts) != l.Distinct || l.counted != max(0, l.Distinct-rows.InlineTotals) {
-		return s, rows.Damaged(rows.HeadsBucket, rows.NumberKey(l.Number), "%d mechanisms with %d totals of their own; "+
-			"the head has %d", len(l.parts), l.counted, l.Distinct)
+		return s, rows.Damaged(rows.HeadsBucket, rows.NumberKey(l.Number), "%d mechanisms with %d totals of their "+
+			"own; the head has %d", len(l.parts), l.counted, l.Distinct)
 	}
 	for i, total := range l.Totals {
 		l.parts[i].Count = total

@@ -114,8 +114,8 @@ func TestNewer(t *testing.T) {
 				want = nil
 			}
 			if err != nil && !errors.Is(err, ledger.ErrNotFound) || !reflect.DeepEqual(want, got[i]) {
-				t.Errorf("%s from %d, at most %d: %d records; want %d, %v", name, from[i], limit, len(got[i]), len(want),
-					err)
+				t.Errorf("%s from %d, at most %d: %d records; want %d, %v", name, from[i], limit, len(got[i]),
+					len(want), err)
 			}
 		}
 	}

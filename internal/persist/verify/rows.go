@@ -189,16 +189,17 @@ func (v *worker) writers(f *followed) error {
 		}
 		delete(f.lanes, lane)
 	}
-	for _, missing := range slices.SortedFunc(maps.Values(f.lanes), func(a, b rows.Lane) int {
-		return cmp.Compare(a.First, b.First)
-	}) {
-		r, err := log.At(missing.First)
-		if err != nil {
-			return err
-		}
-		return f.wrong(rows.WritersBucket, "writer "+r.Entry.Writer.Name, fmt.Sprintf("%+v", missing), "none")
+	if len(f.lanes) == 0 {
+		return nil
 	}
-	return nil
+	missing := slices.MinFunc(slices.Collect(maps.Values(f.lanes)), func(a, b rows.Lane) int {
+		return cmp.Compare(a.First, b.First)
+	})
+	r, err := log.At(missing.First)
+	if err != nil {
+		return err
+	}
+	return f.wrong(rows.WritersBucket, "writer "+r.Entry.Writer.Name, fmt.Sprintf("%+v", missing), "none")
 }
 
 // singles compares the keys of request IDs.

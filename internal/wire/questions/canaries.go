@@ -49,8 +49,8 @@ func (s Statement) canaries() (points []string) {
 		if o.Reason != "" {
 			reason = ", for this reason: " + o.Reason
 		}
-		text := fmt.Sprintf("Entry %d, recorded by %s on %s%s. For each of %d canaries a fair coin decided %s; %d of %d "+
-			"guesses were right.", o.Position, o.Principal, o.Time.UTC().Format("2 Jan 2006, 15:04 UTC"), reason,
+		text := fmt.Sprintf("Entry %d, recorded by %s on %s%s. For each of %d canaries a fair coin decided %s; %d of "+
+			"%d guesses were right.", o.Position, o.Principal, o.Time.UTC().Format("2 Jan 2006, 15:04 UTC"), reason,
 			o.Canaries.Inserted, asked, o.Canaries.Correct, o.Canaries.Guesses)
 		if f := o.Finding; f == nil {
 			text += " There was no time to compare that with what is proven."
@@ -59,8 +59,8 @@ func (s Statement) canaries() (points []string) {
 			if f.EpsilonLower != nil {
 				lower = ", and no accountant can prove less than " + num.FormatDown(*f.EpsilonLower, digits)
 			}
-			text += fmt.Sprintf(" With %s %% confidence this shows ε ≥ %s at δ = %s. Proven is ε ≤ %s%s. If that holds, "+
-				"so many right guesses have a chance of at most %s.", num.FormatDown(100*f.Confidence, digits),
+			text += fmt.Sprintf(" With %s %% confidence this shows ε ≥ %s at δ = %s. Proven is ε ≤ %s%s. If that "+
+				"holds, so many right guesses have a chance of at most %s.", num.FormatDown(100*f.Confidence, digits),
 				num.FormatDown(f.Observed, digits), strconv.FormatFloat(o.Canaries.Delta, 'g', -1, 64),
 				num.FormatUp(f.Epsilon, digits), lower, num.FormatUp(f.PValue, 3))
 		}

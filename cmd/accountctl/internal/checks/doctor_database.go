@@ -272,8 +272,8 @@ func roomFinding(f inspect.Facts) finding {
 			"merged entries is not used again, and these tables grow for ever",
 			"ALTER TABLE … RESET (autovacuum_enabled), for each of them"}
 	case f.Unmerged:
-		return finding{"room", foundWarn, "entries of more than an hour ago are not merged: they take several times the " +
-			"room", "start a daemon, which merges them within minutes; if one runs, its log says why it cannot"}
+		return finding{"room", foundWarn, "entries of more than an hour ago are not merged: they take several times " +
+			"the room", "start a daemon, which merges them within minutes; if one runs, its log says why it cannot"}
 	}
 	return finding{"room", foundOK, "cold entries are merged, and autovacuum is on", ""}
 }

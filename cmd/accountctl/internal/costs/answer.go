@@ -63,10 +63,10 @@ func answerAll(ctx context.Context, in io.Reader, out flusher) error {
 	go func() {
 		defer close(questions)
 		defer cancel()
-		from := bufio.NewReader(in)
+		from, bounded := bufio.NewReader(in), protodelim.UnmarshalOptions{MaxSize: longestQuestion}
 		for {
 			question := &accountantv1.Asked{}
-			if ended = (protodelim.UnmarshalOptions{MaxSize: longestQuestion}).UnmarshalFrom(from, question); ended != nil {
+			if ended = bounded.UnmarshalFrom(from, question); ended != nil {
 				return
 			}
 			select {

@@ -159,7 +159,8 @@ func TestAnswers(t *testing.T) {
 
 func TestAnswersEnd(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
-		{"", ""}, {"\xff", "unexpected EOF"}, {"\x05abc", "unexpected EOF"}, {"\xff\xff\xff\xff\x0f", "at most 67108864 bytes"},
+		{"", ""}, {"\xff", "unexpected EOF"}, {"\x05abc", "unexpected EOF"},
+		{"\xff\xff\xff\xff\x0f", "at most 67108864 bytes"},
 		{"\x02\x00\x00", "cannot be read"},
 	} {
 		var out bytes.Buffer
