@@ -92,13 +92,12 @@ func (c *committer) commit(ops []*operation) int {
 		}
 		return n
 	}
-	if c.config.Changing != nil {
-		c.changing(ops[:n])
-	}
+	c.changing(ops[:n])
 	finishing := time.Now()
 	if err := c.finish(w); err != nil {
 		return answer(ops[:n], err)
 	}
+	c.changing(ops[:n])
 	c.nextKey = w.nextKey
 	c.upkeep.grown(w.tail)
 	if c.config.Observe != nil {
@@ -111,6 +110,9 @@ func (c *committer) commit(ops []*operation) int {
 
 // changing names the ledgers that operations change.
 func (c *committer) changing(ops []*operation) {
+	if c.config.Changing == nil {
+		return
+	}
 	for _, o := range ops {
 		switch {
 		case o.err != nil:

@@ -66,7 +66,8 @@ func (a *Archive) took(s *recordv1.Segment) {
 	}
 }
 
-// Changed notes that a ledger is about to be written to: what a transaction shows was noted before.
+// Changed notes that a ledger is written to. What a transaction shows was noted before, and what is acknowledged was noted
+// after it could be seen.
 func (a *Archive) Changed(ledger string) {
 	a.mu.Lock()
 	a.changed[ledger] = true

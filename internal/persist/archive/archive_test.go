@@ -25,6 +25,8 @@ type house struct {
 	store *persist.Store
 	now   time.Time
 	made  map[string]int // ledgers, with how often they were charged
+
+	committing func() // called while a commit goes on that nobody sees yet
 }
 
 func open(t *testing.T, a **Archive) *house {
@@ -34,6 +36,10 @@ func open(t *testing.T, a **Archive) *house {
 		Changing: func(name string) {
 			if *a != nil {
 				(*a).Changed(name)
+			}
+			if f := h.committing; f != nil {
+				h.committing = nil
+				f()
 			}
 		}})
 	if err != nil {
@@ -166,6 +172,23 @@ func TestArchiveHasEveryMoment(t *testing.T) {
 	}
 	if _, _, err := rebuilt(t, h.dir, moments[0].at.Add(-time.Hour)); !errors.As(err, new(*NoMomentError)) {
 		t.Errorf("before the first: %v", err)
+	}
+}
+
+// What is committed while something is added is not seen then; it is added the next time, and not only once its ledger
+// is written to again.
+func TestArchiveWhileCommitting(t *testing.T) {
+	t.Parallel()
+	var a *Archive
+	h := open(t, &a)
+	h.charge("a")
+	h.write(a)
+	h.committing = func() { h.write(a) }
+	h.charge("a")
+	h.charge("b")
+	h.write(a)
+	if got, at, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+		t.Errorf("%v, %v\n%swant\n%s", at, err, got, heads(t, h.store))
 	}
 }
 
