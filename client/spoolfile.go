@@ -156,16 +156,45 @@ func (f *spoolFile) with(do func(*os.File) error) (err error) {
 	for len(content) > 0 {
 		end := bytes.IndexByte(content, '\n')
 		if end < 0 {
-			break // never heard of
+			if end = unended(content); end < 0 {
+				break // never heard of
+			}
+			if _, err := file.WriteAt([]byte{'\n'}, f.size+int64(end)); err != nil {
+				return err
+			}
 		}
 		if err := f.readLine(content[:end]); err != nil {
 			f.broken = fmt.Errorf("%s: byte %d: damaged: %w; allowed: to let the reservation end, which charges all "+
 				"of it", f.path, f.size, err)
 			return f.broken
 		}
-		content, f.size = content[end+1:], f.size+int64(end)+1
+		content, f.size = content[min(end+1, len(content)):], f.size+int64(end)+1
 	}
 	return do(file)
+}
+
+// unended is the length of a line without a newline that has its checksum; −1 if there is none. It may have been
+// acknowledged, if the newline is damaged, so it counts.
+func unended(content []byte) int {
+	for _, end := range []int{len(content), len(content) - 1} {
+		if _, err := checked(content[:end]); err == nil {
+			return end
+		}
+	}
+	return -1
+}
+
+// checked is a line without its checksum, which it must have.
+func checked(line []byte) ([]byte, error) {
+	var sum uint32
+	if len(line) < 9 {
+		return nil, errors.New("a line without a checksum")
+	}
+	_, err := fmt.Sscanf(string(line[:9]), "%08x ", &sum)
+	if err != nil || sum != crc32.Checksum(line[9:], castagnoli) {
+		return nil, errors.New("a line that does not have its checksum")
+	}
+	return line[9:], nil
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -232,16 +261,12 @@ func (f *spoolFile) withoutEntry() (keys []string, events []mechanism.Event) {
 
 // readLine follows a line.
 func (f *spoolFile) readLine(text []byte) error {
-	var sum uint32
-	if len(text) < 9 {
-		return errors.New("a line without a checksum")
-	}
-	_, err := fmt.Sscanf(string(text[:9]), "%08x ", &sum)
-	if err != nil || sum != crc32.Checksum(text[9:], castagnoli) {
-		return errors.New("a line that does not have its checksum")
+	text, err := checked(text)
+	if err != nil {
+		return err
 	}
 	var line spoolLine
-	if err := json.Unmarshal(text[9:], &line); err != nil {
+	if err := json.Unmarshal(text, &line); err != nil {
 		return err
 	}
 	if line.Time.After(f.latest) {
