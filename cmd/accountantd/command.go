@@ -28,6 +28,7 @@ type settings struct {
 	tokens          tokens
 	storage         storage
 	logins          logins
+	webhooks        webhooks
 	rules           access.Rules
 	init            bool
 	local           bool // private, for as long as it is used (local.go); no flag sets it
@@ -138,6 +139,7 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 		"that does not need its own socket)")
 	s.tokens.addFlags(f)
 	s.logins.addFlags(f)
+	s.webhooks.addFlags(f)
 	f.Float64Var(&s.rules.FairCalls, "fair-calls", 0, "how many `calls`, and charges in streams, one principal may make a "+
 		"second; 0: no limit")
 	f.DurationVar(&s.rules.FairComputing, "fair-computing", 0, "for how `long` the questions of one principal may be "+

@@ -81,6 +81,9 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	if config.Login, err = s.logins.login(config.Issuers, s.tokens.groups, logger); err != nil {
 		return err
 	}
+	if config.Webhook, err = s.webhooks.config(); err != nil {
+		return err
+	}
 	if s.accessPolicy != "" {
 		asked, stop := hangups()
 		defer stop()

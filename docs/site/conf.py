@@ -17,8 +17,8 @@ STRUCTURE = {
     "First steps": """docs/ten-minutes docs/first-training docs/first-budget docs/first-curve docs/which-mechanism
         docs/faq""",
     "How-to": """docs/recipes docs/python docs/frameworks docs/integrations docs/interchange docs/http docs/budgets
-        docs/datasets docs/sets docs/dashboard docs/spending docs/statement docs/access docs/identities deploy/README
-        docs/operations docs/durability docs/fleet docs/audit""",
+        docs/datasets docs/sets docs/dashboard docs/spending docs/webhooks docs/statement docs/access docs/identities
+        deploy/README docs/operations docs/durability docs/fleet docs/audit""",
     "Reference": "docs/cli docs/mechanisms docs/glossary docs/benchmarks docs/comparison docs/conformance SECURITY CHANGELOG",
     "Proofs": "docs/math/README docs/math/*",
     "Decisions": "docs/decisions/README docs/decisions/*",

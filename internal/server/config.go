@@ -19,6 +19,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/signing"
 	"github.com/dpaccountant/accountant/internal/server/spans"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
+	"github.com/dpaccountant/accountant/internal/server/webhook"
 	"github.com/dpaccountant/accountant/internal/web/login"
 )
 
@@ -75,6 +76,9 @@ type Config struct {
 	PolicyInterval time.Duration
 	// Rules are this daemon's, and hold besides those that the access policy has for all daemons of the store.
 	Rules access.Rules
+
+	// Webhook says whom to tell of what waits for people. Without addresses nobody is told.
+	Webhook webhook.Config
 
 	// SigningKey signs heads (signing.Key). Nil: none. NewestKey is the fingerprint of the key that the store is
 	// bound to by now, as in signing.Signer.

@@ -19,6 +19,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/server/webhook"
 	"github.com/dpaccountant/accountant/internal/version"
 	"github.com/dpaccountant/accountant/internal/web/bounds"
 )
@@ -49,6 +50,8 @@ type Metrics struct {
 	commitRecords, commitBytes  prometheus.Counter
 	committed                   atomic.Int64       // when the last commit ended: Unix ns
 	accepted, replayed, checked prometheus.Counter // of charges
+
+	webhooks *prometheus.CounterVec // messages by outcome
 
 	scrubbed prometheus.Counter // bytes
 	damaged  prometheus.Gauge
@@ -125,6 +128,13 @@ func NewMetrics() *Metrics {
 		Name: "accountant_tokens_total",
 		Help: "Tokens of callers: accepted, or the check that refused one, or unreachable where their issuer did not " +
 			"give its keys."}, []string{"outcome"})
+	m.webhooks = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "accountant_webhook_messages_total",
+		Help: "Messages to the addresses of --webhook: delivered, failed attempts that are made again, and dropped, " +
+			"for which there was no room or which failed too often."}, []string{"outcome"})
+	for _, outcome := range webhook.Outcomes {
+		m.webhooks.WithLabelValues(outcome) // shown before the first
+	}
 	m.scrubbed = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "accountant_scrub_bytes_total", Help: "Bytes of the store that were read to look for damage."})
 	m.damaged = prometheus.NewGauge(prometheus.GaugeOpts{
@@ -143,7 +153,7 @@ func NewMetrics() *Metrics {
 	m.replayed = m.charges.WithLabelValues("replayed", codes.OK.String())
 	m.checked = m.charges.WithLabelValues("checked", codes.OK.String())
 	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.ledgers, m.budgets, m.watchers, m.refusals,
-		m.queries, m.gaps, m.questionsRefused, m.questionsCut, m.tokens, m.fair,
+		m.queries, m.gaps, m.questionsRefused, m.questionsCut, m.tokens, m.fair, m.webhooks,
 		m.batchSeconds, m.batchEntries, m.batchFailures, m.commitSeconds, m.commitGroup, m.commitRecords, m.commitBytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -268,6 +278,9 @@ func (m *Metrics) watchTokens(v *bearer.Verifier) {
 // limited counts what a limit of fair use has refused or held up.
 func (m *Metrics) limited(limit string) { m.fair.WithLabelValues(limit).Inc() }
 
+// webhook counts what became of a message.
+func (m *Metrics) webhook(outcome string) { m.webhooks.WithLabelValues(outcome).Inc() }
+
 // token counts a caller's token.
 func (m *Metrics) token(err error) {
 	outcome := "accepted"
@@ -312,6 +325,7 @@ func (m *Metrics) write(accepted, replayed bool, err error) {
 type measured struct {
 	ledger.Store
 	metrics *Metrics
+	events  *events
 }
 
 // Append implements ledger.Store.
@@ -326,6 +340,7 @@ func (s measured) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	for _, p := range batch {
 		s.metrics.batchEntries.Observe(float64(len(p.Entries)))
 		s.metrics.budgets.changed(p.Ledger)
+		s.events.changed(p.Ledger)
 	}
 	return hashes, nil
 }

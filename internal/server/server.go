@@ -76,6 +76,7 @@ type Server struct {
 	accounts  atomic.Pointer[fairuse.Table] // nil: nobody is limited
 	upkeep    *upkeep.Upkeep
 	overviews *overviews
+	events    *events // nil: nobody is told
 
 	webStreams fairuse.Streams
 	answers    *fairuse.Answers
@@ -123,14 +124,21 @@ func Start(config Config) (*Server, error) {
 		return nil, errors.Join(err, s.closeListeners())
 	}
 	draining, drain := context.WithCancelCause(context.Background())
+	s.events = newEvents(config, func(ctx context.Context, name string) (ledger.View, error) {
+		return s.keeper.View(ctx, name)
+	}, s.dashboard())
 	s.draining, s.drain = draining, func() { drain(errDraining) }
 	s.upkeep = upkeep.New(upkeep.Config{Store: config.Store, Place: config.Place, Interval: config.ScrubInterval,
 		Rate: config.ScrubRate, Version: config.Version, Logger: config.Logger, Read: s.metrics.read,
-		Whole: s.metrics.whole, Found: s.metrics.found,
-		Damaged: func() { s.metrics.damaged.Set(1); s.unhealthy() }})
+		Whole: s.metrics.whole, Found: func(damaged bool) {
+			if s.metrics.found(damaged); damaged {
+				s.events.damaged()
+			}
+		},
+		Damaged: func() { s.metrics.damaged.Set(1); s.unhealthy(); s.events.damaged() }})
 	questions := turns.NewInTime(turns.NewRotation(config.Analyses, config.QuestionTime, s.metrics), s.recovered)
 	questions.Analysis, questions.Caller = config.Spans.Analysis, provenCaller
-	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Shared: s.shared,
+	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics, s.events}, Shared: s.shared,
 		Digest: record.Digest, RequireDataset: func() bool { return s.rules.Load().RequireDataset },
 		Batch:   config.Spans.Batch(),
 		Compute: questions.ForWrites(s.draining, errDraining), LongRead: turns.NewReadings(s.metrics).Long})
@@ -155,7 +163,8 @@ func Start(config Config) (*Server, error) {
 		gate: s.gate, draining: s.draining, expiry: s.expiry, census: s.census, version: config.Version,
 		signer: signing.Signer{Key: config.SigningKey, Newest: config.NewestKey},
 		places: places.New(config.SigningKey), Upkeep: s.upkeep,
-		refused: refusals.New(refusals.Config{Now: time.Now, Say: said, Summary: s.keeper.Summary}),
+		refused: refusals.New(refusals.Config{Now: time.Now, Say: said, Summary: s.keeper.Summary,
+			Refused: s.events.refused}),
 		backups: &backups.Sender{Store: config.Store,
 			Draining: s.draining, Drained: errDraining, Copied: s.upkeep.Copied,
 			Sent: func(ctx context.Context, b *pb.StoreBackup) {
@@ -280,6 +289,21 @@ func (s *Server) HTTPAddr() string {
 	return s.http.Addr().String()
 }
 
+// dashboard is the address of the dashboard for people, "" without one.
+func (s *Server) dashboard() string {
+	scheme := "http"
+	if s.tls != nil {
+		scheme = "https"
+	}
+	switch {
+	case s.config.PublicURL != nil:
+		return strings.TrimSuffix(s.config.PublicURL.String(), "/")
+	case s.pages == nil:
+		return ""
+	}
+	return scheme + "://" + s.HTTPAddr()
+}
+
 // Stopping is closed when the server takes nothing more.
 func (s *Server) Stopping() <-chan struct{} { return s.draining.Done() }
 
@@ -312,6 +336,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	working.Go(func() { s.gate.Run(s.draining, s.config.Reload) })
 	working.Go(func() { s.upkeep.Run(s.draining) })
 	working.Go(func() { s.overviews.Background(s.draining) })
+	working.Go(func() { s.events.run(s.draining) })
 	working.Go(func() { s.census.run(s.draining) })
 	if s.tokens != nil {
 		working.Go(func() { s.tokens.Run(s.draining) })

@@ -34,7 +34,7 @@ func (h *Handlers) QueryForecast(ctx context.Context, req *pb.QueryForecastReque
 	}
 	answer := &pb.QueryForecastResponse{Position: v.Head.Position, WindowEnd: timestamppb.New(h.Now()),
 		Warnings: questions.NotCounted(v.Assumptions)}
-	share, _, of, ok := largestShare(v)
+	share, _, of, ok := LargestShare(v)
 	if !ok {
 		answer.Text = questions.ForecastText(answer, questions.NoBudget)
 		return answer, nil

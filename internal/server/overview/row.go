@@ -175,7 +175,7 @@ func (h *Handlers) complete(ctx context.Context, r *row, delta *float64) error {
 	r.head = v.Head
 	out.State, out.Position = pages.StateOf(v.Summary), v.Head.Position
 	out.Flags, out.Warnings = flags(v), questions.NotCounted(v.Assumptions)
-	if share, held, of, ok := largestShare(v); ok {
+	if share, held, of, ok := LargestShare(v); ok {
 		out.Share, out.ReservedShare, out.ShareOf = &share, &held, of
 	}
 	if v.Head.Position > 0 {
@@ -238,8 +238,8 @@ func flags(v ledger.View) (list []string) {
 	return list
 }
 
-// largestShare is how much is used of the budget of which most is, and what of that is reserved.
-func largestShare(v ledger.View) (used, held float64, of string, ok bool) {
+// LargestShare is how much is used of the budget of which most is, and what of that is reserved.
+func LargestShare(v ledger.View) (used, held float64, of string, ok bool) {
 	shares, reserved := sharesOf(v)
 	for i, share := range shares {
 		if !ok || share > used {

@@ -49,6 +49,8 @@ type Config struct {
 	Say func(error) *pb.Refusal
 	// Summary returns a ledger as committed.
 	Summary func(ctx context.Context, name string) (ledger.Summary, error)
+	// Refused is called at each refusal that counts, and must return at once. It may be nil.
+	Refused func(name string, err error)
 }
 
 // Table remembers refusals. It is safe for concurrent use.
@@ -107,6 +109,9 @@ func (t *Table) AddSet(w ledger.Writer, sequence uint64, err error) {
 func (t *Table) add(name string, w ledger.Writer, sequence uint64, of uint32, err error) {
 	if !counts(err) {
 		return
+	}
+	if t.config.Refused != nil {
+		t.config.Refused(name, err)
 	}
 	m := t.config.Say(err)
 	m.Principal, m.Writer, m.Sequence, m.SetLedgers = w.Principal, w.Name, sequence, of
