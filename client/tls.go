@@ -30,7 +30,7 @@ func (f TLSFiles) Config() (*tls.Config, error) {
 	if f.CA != "" {
 		content, err := os.ReadFile(f.CA)
 		if err != nil {
-			return nil, fmt.Errorf("TLS authorities: %w", err)
+			return nil, fmt.Errorf("TLS authorities: %w; allowed: a PEM file of certificates", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(content) {

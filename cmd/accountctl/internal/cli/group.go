@@ -79,6 +79,10 @@ func Group(p *Program, c *cobra.Command, children ...Command) *cobra.Command {
 		for i, child := range children {
 			names[i] = child.Name
 		}
+		_, path, _ := strings.Cut(c.CommandPath()+" "+args[0], " ")
+		if meant := otherCommands[path]; meant != "" {
+			return Usage(c, "unknown command %q; write %s", args[0], meant)
+		}
 		for _, child := range c.Commands() { // such as history, which is ledger history
 			for _, below := range child.Commands() {
 				if below.Name() == args[0] {

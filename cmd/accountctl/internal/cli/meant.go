@@ -4,6 +4,7 @@ package cli
 
 import (
 	"errors"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,7 +39,7 @@ func WrongFlags(c *cobra.Command, err error) error {
 	case errors.As(err, &unknown) && c.HasSubCommands() && c.Flags().NArg() > 0:
 		return c.Args(c, c.Flags().Args()) // the command is wrong, and so no flag can be right
 	case errors.As(err, &unknown):
-		return unknownFlag(c, unknown.GetSpecifiedName())
+		return unknownFlag(c, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
 	case errors.As(err, &bare):
 		flag := "--" + bare.GetFlag().Name
 		return UsageOf(c, flag+" ", "%s: its value is missing", flag)
@@ -49,13 +50,21 @@ func WrongFlags(c *cobra.Command, err error) error {
 	return Usage(c, "%v", err)
 }
 
-// unknownFlag says which flags were probably meant by one that the command does not have.
-func unknownFlag(c *cobra.Command, name string) error {
+// unknownFlag says which flags were probably meant by one that the command does not have. Letters are what stands
+// behind a single dash, if that is how it was written.
+func unknownFlag(c *cobra.Command, name, letters string) error {
+	if letters != "" {
+		long, _, _ := strings.Cut(letters, "=")
+		if f := c.Flags().Lookup(long); f != nil {
+			return UsageOf(c, "--"+long+" ", "-%s: a flag of several letters has two dashes; write --%s", long, long)
+		}
+		return Usage(c, "unknown flag: -%s; allowed: flags with two dashes, which the help lists", letters)
+	}
 	var names, meant []string
 	lists := "allowed: those that the help lists"
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		names = append(names, "--"+f.Name)
-		if slices.Contains(otherNames[f.Name], name) {
+		if AlsoCalled(f.Name, name) {
 			meant = append(meant, "--"+f.Name+" ("+f.Usage+")")
 		}
 		if len(f.Annotations[Unlisted]) > 0 {
@@ -66,6 +75,33 @@ func unknownFlag(c *cobra.Command, name string) error {
 		return Usage(c, "unknown flag: --%s; write %s", name, strings.Join(meant, " or "))
 	}
 	return Usage(c, "unknown flag: --%s; %s%s", name, Meant("--"+name, names), lists)
+}
+
+// AlsoCalled reports whether people call a flag by another name.
+func AlsoCalled(flag, other string) bool { return slices.Contains(otherNames[flag], other) }
+
+// otherCommands are commands that people look for under another name: what stands behind the program's name, and what
+// to write instead.
+var otherCommands = map[string]string{
+	"list":          "accountctl ledger list",
+	"ls":            "accountctl ledger list",
+	"create":        "accountctl ledger create",
+	"show":          "accountctl ledger get",
+	"get":           "accountctl ledger get",
+	"status":        "accountctl doctor for the daemon, or accountctl overview for the ledgers",
+	"explain":       "accountctl compute --explain",
+	"epsilon":       "accountctl compute",
+	"reserve":       "accountctl reservation create",
+	"budget":        "accountctl ledger create NAME --budget …, or accountctl raise for a larger one",
+	"restore":       "accountantd restore, while no daemon serves the store",
+	"serve":         "accountantd: the daemon is a program of its own",
+	"start":         "accountantd: the daemon is a program of its own",
+	"ledger show":   "accountctl ledger get",
+	"ledger info":   "accountctl ledger get",
+	"ledger status": "accountctl ledger get",
+	"ledger delete": "accountctl ledger close: a ledger is never deleted",
+	"ledger remove": "accountctl ledger close: a ledger is never deleted",
+	"ledger rm":     "accountctl ledger close: a ledger is never deleted",
 }
 
 // otherNames are what people call a flag who know it from a paper or another library.
@@ -82,6 +118,7 @@ var otherNames = map[string][]string{
 	"target-epsilon":       {"eps", "epsilon"},
 	"target-delta":         {"delta"},
 	"count":                {"times", "repeat", "compositions"},
+	"output":               {"json", "format"},
 }
 
 // allowedValue says what value a flag takes, and what the given one was probably meant to be.
@@ -112,10 +149,24 @@ func Hint(text, allowed string) string {
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return "; it is beyond 1.7e308, the largest number of a computer"
+	case strings.HasSuffix(text, "k") && isThousands(text):
+		return "; write " + strings.TrimSuffix(text, "k") + "e3"
 	case strings.Contains(allowed, "whole number") && thousands().MatchString(text):
 		return "; write " + strings.ReplaceAll(text, ",", "")
+	case points().MatchString(text): // only a whole number is not read so
+		hint := "; write " + strings.ReplaceAll(text, ".", "")
+		if whole, rest, _ := strings.Cut(text, "."); !strings.Contains(rest, ".") {
+			hint += " or " + whole
+		}
+		return hint
 	case strings.Contains(allowed, "whole number"):
 		return ""
+	case power().MatchString(text):
+		return "; write " + strings.Replace(text, "10^", "1e", 1)
+	case fraction().MatchString(text):
+		x, _ := new(big.Rat).SetString(text)
+		f, _ := x.Float64()
+		return "; write " + strconv.FormatFloat(f, 'g', 4, 64)
 	case thousands().MatchString(text): // which may be either
 		whole := strings.ReplaceAll(text, ",", "")
 		if point := strings.Replace(text, ",", ".", 1); !strings.Contains(point, ",") {
@@ -132,5 +183,18 @@ func Hint(text, allowed string) string {
 
 // thousands is a number with commas between its thousands.
 var thousands = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,2}(,[0-9]{3})+$`) })
+
+// points is a number with points between its thousands, as some languages write it: in English it is a smaller one.
+var points = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,2}(\.[0-9]{3})+$`) })
+
+// isThousands reports whether a text is a number of thousands, such as 60k.
+func isThousands(text string) bool {
+	_, err := strconv.ParseUint(strings.TrimSuffix(text, "k"), 10, 32)
+	return err == nil
+}
+
+var power = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^10\^-?[0-9]{1,2}$`) })
+
+var fraction = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]*/[1-9][0-9]*$`) })
 
 var decimalComma = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]+,[0-9]+$`) })

@@ -36,10 +36,11 @@ var written = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9]+(_[0-9]+)*(\.[0-9]+)?([eE]\+?[0-9]{1,2})?$`)
 })
 
-// Whole reads a whole number of at most so many bits: 60000, 60_000 or 6e4. It rounds nothing.
+// Whole reads a whole number of at most so many bits: 60000, 60_000 or 6e4. It rounds nothing, and refuses 60.000,
+// which is 60 to some and 60000 to others.
 func Whole(text string, bits int) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, bits)
-	if err == nil || !written().MatchString(text) {
+	if err == nil || !written().MatchString(text) || points().MatchString(text) {
 		return n, err
 	}
 	exact, ok := new(big.Rat).SetString(strings.ReplaceAll(text, "_", ""))

@@ -19,7 +19,8 @@ func TestWhole(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "1.5", "15e-1", "1e0.5", "_1", "1_", "1__0", "-1", "1e99", "0x10", "60,000",
-		"1 000", "18446744073709551616", "2e19", "1e-5", "∞"} {
+		"1 000", "18446744073709551616", "2e19", "60.000", "1.000",
+		"1.234.567", "1e-5", "∞"} {
 		if got, err := Whole(text, 64); err == nil {
 			t.Errorf("%q: %d; want an error", text, got)
 		}
@@ -38,6 +39,11 @@ func TestHintOfCommas(t *testing.T) {
 		{"60,000", "allowed: a whole number", "; write 60000"},
 		{"1,234,567", "allowed: a whole number", "; write 1234567"},
 		{"60,5", "allowed: a whole number", ""},
+		{"10.000", "allowed: a whole number from 1 to 4294967295", "; write 10000 or 10"},
+		{"1.234.567", "allowed: a number", "; write 1234567"},
+		{"60k", "allowed: a whole number", "; write 60e3"},
+		{"10^-6", "allowed: a number", "; write 1e-6"},
+		{"1/60000", "allowed: a number", "; write 1.667e-05"},
 		{"60,000", "allowed: a number", "; write 60000 or 60.000"},
 		{"1,234,567", "allowed: a number", "; write 1234567"},
 		{"0,001", "allowed: a number", "; write 0.001, with a point"},

@@ -165,6 +165,10 @@ func (f *Flags) Events(names []string) ([]*accountantv1.Event, error) {
 		return nil, err
 	}
 	if len(names) == 0 {
+		if name := "epsilon"; len(parts[0]) > 0 && f.command.Flags().Lookup("budget") != nil && f.has(name) {
+			return nil, cli.UsageOf(f.command, "--budget ", "--%s describes a mechanism, and none is named; for a "+
+				"budget write --budget epsilon=…,delta=…", name)
+		}
 		if len(parts[0]) > 0 {
 			return nil, f.usage("--%s describes a mechanism, and none is named; allowed: one of %s, before its flags",
 				spelling.Dashed(parts[0][0].name), strings.Join(Kinds(), ", "))
@@ -225,6 +229,10 @@ func (f *Flags) kind(name string) (protoreflect.FieldDescriptor, error) {
 		return nil, cli.UsageOf(f.command, " + ", "mechanism: %q; allowed: mechanisms with a lone + between them, "+
 			"each with its flags and with spaces around the +", name)
 	}
+	if args := f.command.Flags().Args(); len(args) == 2 && args[1] == name && Named(args[0]) {
+		return nil, f.usage("mechanism: %q; the ledger's name stands before the mechanism: %s %s %s …", name,
+			f.command.CommandPath(), name, args[0])
+	}
 	return nil, f.usage("mechanism: %q; %sallowed: %s", name, cli.Meant(name, Kinds()), strings.Join(Kinds(), ", "))
 }
 
@@ -254,8 +262,7 @@ func (f *Flags) event(kind protoreflect.FieldDescriptor, flags []given) (*accoun
 		case q != nil:
 			into, sampled = outer, true
 		default:
-			return nil, f.usage("--%s does not belong to %s; allowed: %s", spelling.Dashed(g.name), spell(kind),
-				strings.Join(append(flagNames(kind), flagNames(other)...), ", "))
+			return nil, f.foreign(kind, other, spelling.Dashed(g.name))
 		}
 		if err := set(into, into.Descriptor().Fields().ByName(name), g.text); err != nil {
 			return nil, f.invalid(spelling.Dashed(g.name), g.text, err)
@@ -270,6 +277,20 @@ func (f *Flags) event(kind protoreflect.FieldDescriptor, flags []given) (*accoun
 		event.Mechanism = wrapper
 	}
 	return event, nil
+}
+
+// foreign refuses a flag that is not of the mechanism, and says which one of its own is also called so.
+func (f *Flags) foreign(kind, other protoreflect.FieldDescriptor, name string) error {
+	own, meant := flagNames(kind), ""
+	for _, flag := range flagNames(other) {
+		if !slices.Contains(own, flag) {
+			own = append(own, flag)
+		}
+	}
+	if i := slices.IndexFunc(own, func(flag string) bool { return cli.AlsoCalled(flag[2:], name) }); i >= 0 {
+		meant = "did you mean " + own[i] + "? "
+	}
+	return f.usage("--%s does not belong to %s; %sallowed: %s", name, spell(kind), meant, strings.Join(own, ", "))
 }
 
 // noiseOf is the noise that the flags of a mechanism with noise inside describe: the first of the

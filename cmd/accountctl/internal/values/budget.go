@@ -56,6 +56,7 @@ func parseBudget(s string) (*accountantv1.Budget, error) {
 	numbers := spelling.BudgetNumbers(b)
 	for _, part := range strings.Split(s, ",") {
 		key, value, ok := strings.Cut(part, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		if !ok || !slices.Contains(spelling.BudgetKeys, key) {
 			allowed := "allowed: KEY=VALUE with the keys " + strings.Join(spelling.BudgetKeys, ", ")
 			if part != s {
