@@ -11,7 +11,7 @@ from conftest import Daemon
 
 import privacy_accountant as pa
 from privacy_accountant import proto as pb
-from privacy_accountant._verbs import create_dataset, create_ledger
+from privacy_accountant._verbs import create_dataset, create_ledger, report
 from privacy_accountant.errors import BudgetExceeded
 
 
@@ -45,6 +45,28 @@ def test_budgets_are_a_list() -> None:
     # A text is no list of its letters.
     assert "owners: 'ann'; allowed: a list, such as ['ann']" in refusal_of(
         create_dataset, "survey", "add-or-remove-one", False, "", False, {"owners": "ann"})
+
+
+def test_wrong_types_are_named() -> None:
+    step = pa.gaussian(noise_multiplier=2)
+    assert refusal_of(report, "a", step, "run=1", None) == (
+        "labels: 'run=1'; allowed: texts by their names, such as {'run': '7'}")
+    assert refusal_of(report, "a", step, {"run": 1}, None).startswith("labels: {'run': 1}; allowed: ")
+    assert refusal_of(create_ledger, "a", "add-or-remove-one", {"labels": "run=1"}).startswith("spec.labels: 'run=1'; ")
+    assert refusal_of(pa.curve, step, epsilons=1) == "curve.epsilons: 1; allowed: a list, such as [1]"
+    assert refusal_of(pa.poisson_sampled, "gaussian", sampling_probability=0.01) == (
+        "poisson_sampled.mechanism: 'gaussian'; allowed: a mechanism, such as gaussian(noise_multiplier=1.1)")
+    with pytest.raises(ValueError, match=r"request_id: 7; allowed: 1 to 128 bytes"):
+        report("a", step, None, 7)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"server: 'http://127.0.0.1:7878'; allowed: HOST:PORT or unix:PATH"):
+        pa.Client("http://127.0.0.1:7878")
+
+
+@pytest.mark.parametrize(("given", "meant"), [("dpsgd", "dp_sgd"), ("gausian", "gaussian"), ("budget", "")])
+def test_names_of_the_package(given: str, meant: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(pa, given)
+    assert str(caught.value).endswith(f"has no attribute {given!r}; did you mean {meant!r}?" if meant else repr(given))
 
 
 def test_a_refusal_has_what_is_needed_and_left() -> None:

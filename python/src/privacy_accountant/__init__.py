@@ -64,6 +64,7 @@ The modules, from the bottom up. Each imports only from those above it in this l
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 from typing import TYPE_CHECKING, Any
@@ -112,7 +113,9 @@ _HOME = {name: module for module, names in _LATER.items() for name in (module, *
 def __getattr__(name: str) -> Any:
     home = _HOME.get(name, "errors" if name in __all__ or name == "errors" else None)
     if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        near = difflib.get_close_matches(name, (n for n in __dir__() if not n.startswith("_")), n=1)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}"
+                             f"{f'; did you mean {near[0]!r}?' if near else ''}")
     module = importlib.import_module(f"{__name__}.{home}")
     value = module if name == home else getattr(module, name)
     globals()[name] = value

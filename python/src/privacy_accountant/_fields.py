@@ -137,10 +137,12 @@ def fill(message: _M, path: str, fields: Mapping[str, Any]) -> _M:
                 allowed = ", ".join(f.name for f in choice.fields)
                 raise TypeError(f"{path}: {given} and {name}; allowed: one of {allowed}")
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
-            getattr(message, name).update(value)
+            getattr(message, name).update(texts(place, value))
         elif _repeated(field):
             of_events = field.message_type is not None and field.message_type.name == "Event"
             if isinstance(value, (Mapping, str)) and not of_events:
+                raise TypeError(f"{place}: {value!r}; allowed: a list, such as [{value!r}]")
+            if not isinstance(value, Iterable):
                 raise TypeError(f"{place}: {value!r}; allowed: a list, such as [{value!r}]")
             getattr(message, name).extend(events(value) if of_events else [_value(field, place, v) for v in value])
         elif field.message_type is not None:
@@ -150,6 +152,14 @@ def fill(message: _M, path: str, fields: Mapping[str, Any]) -> _M:
         else:
             setattr(message, name, _value(field, place, value))
     return message
+
+
+def texts(place: str, value: Any) -> Mapping[str, str]:
+    """A mapping from texts to texts, such as labels; None is an empty one. Anything else is refused."""
+    pairs = value.items() if isinstance(value, Mapping) else () if value is None else [(value, None)]
+    if not all(isinstance(word, str) for pair in pairs for word in pair):
+        raise TypeError(f"{place}: {value!r}; allowed: texts by their names, such as {{'run': '7'}}")
+    return value or {}
 
 
 def _repeated(field: Any) -> bool:
@@ -166,6 +176,8 @@ def _value(field: Any, place: str, value: Any) -> Any:
         if kind is pb.DatasetReference and isinstance(value, str):
             identifier, _, version = value.partition("@")
             return pb.DatasetReference(id=identifier, version=version)
+        if kind is pb.Mechanism and not isinstance(value, Mapping):
+            raise TypeError(f"{place}: {value!r}; allowed: a mechanism, such as gaussian(noise_multiplier=1.1)")
         if kind is pb.Workload and not isinstance(value, Mapping):
             return workload(value)
         return fill(kind(), place, value)

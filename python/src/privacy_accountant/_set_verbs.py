@@ -9,7 +9,7 @@ from typing import Union
 from . import _verbs as verbs
 from . import proto as pb
 from ._core import SETS, Plan
-from ._fields import Events, bounded, events, fill
+from ._fields import Events, bounded, events, fill, texts
 from ._verbs import Labels, reserve_content, same, sent
 from .errors import BudgetExceeded
 
@@ -42,7 +42,7 @@ def shown(ledgers: Ledgers) -> str:
 
 def report(ledgers: Ledgers, what: Events, contribution: str | int | None, labels: Labels,
            request_id: str | None) -> Plan[pb.WriteResponse]:
-    charge = pb.Charge(events=events(what), labels=labels or {})
+    charge = pb.Charge(events=events(what), labels=texts("labels", labels))
     request = pb.ReportRequest(lane=_lane(ledgers, contribution), charge=charge)
     return sent("report", SETS, "Report", request, request_id)
 
@@ -55,7 +55,7 @@ def check(ledgers: Ledgers, what: Events, contribution: str | int | None, labels
           writer: str) -> Plan[pb.WriteResponse]:
     lane = _lane(ledgers, contribution)
     lane.writer, lane.sequence, lane.check_only = writer, 1, True
-    request = pb.ReportRequest(lane=lane, charge=pb.Charge(events=events(what), labels=labels or {}))
+    request = pb.ReportRequest(lane=lane, charge=pb.Charge(events=events(what), labels=texts("labels", labels)))
 
     def finish(answer: pb.WriteResponse) -> pb.WriteResponse:
         if answer.HasField("refusal"):

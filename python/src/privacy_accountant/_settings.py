@@ -108,6 +108,8 @@ class Settings:
             if self.server == "unix:":
                 raise ValueError(f"server: {self.server!r}; allowed: HOST:PORT or unix:PATH")
             return True
+        if "://" in self.server:
+            raise ValueError(f"server: {self.server!r}; allowed: HOST:PORT or unix:PATH, without http://")
         host, separator, port = self.server.rpartition(":")
         if not (host and separator and port):
             raise ValueError(f"server: {self.server!r}; allowed: HOST:PORT or unix:PATH")

@@ -17,7 +17,7 @@ from . import _verbs as verbs
 from . import proto as pb
 from ._caller import Caller
 from ._core import Item, Lane
-from ._fields import Events, events
+from ._fields import Events, events, texts
 from ._whole import whole
 from .errors import AccountantError, Closed, DataLoss, Failure, Unavailable, code_of, failure_of
 
@@ -114,7 +114,7 @@ class Stream:
 
     def report(self, what: Events, labels: verbs.Labels = None, *, deadline: float | None = None) -> None:
         """Takes a charge and returns; waits while the window is full."""
-        self._put(Message("charge", pb.Charge(events=events(what), labels=labels or {})), deadline)
+        self._put(Message("charge", pb.Charge(events=events(what), labels=texts("labels", labels))), deadline)
 
     def commit(self, reservation: int, what: Events, labels: verbs.Labels = None, *,
                deadline: float | None = None) -> None:

@@ -14,7 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from . import _questions as questions
 from . import proto as pb
 from ._core import SETS, Plan
-from ._fields import Action, Events, OneEvent, bounded, events, fill, workload
+from ._fields import Action, Events, OneEvent, bounded, events, fill, texts, workload
 from ._questions import Subject
 from ._whole import whole
 from .answers import Calibration, Curve
@@ -79,7 +79,7 @@ def sent(op: str, ledger: str, method: str, request: Any, request_id: str | None
     """A write in the client's lane, or under a key of its own."""
     if request_id is None:
         return Plan(op, ledger, method, request, same, in_lane=True)
-    if not _REQUEST_ID.fullmatch(request_id):
+    if not isinstance(request_id, str) or not _REQUEST_ID.fullmatch(request_id):
         raise ValueError(f"request_id: {request_id!r}; allowed: 1 to 128 bytes of [A-Za-z0-9._-]")
     request.lane.writer, request.lane.sequence = f"request/{request_id}", 1
     return Plan(op, ledger, method, request, same, once=True)
@@ -90,12 +90,12 @@ def close_ledger(name: str, reason: str, request_id: str | None) -> Plan[pb.Writ
 
 
 def report(ledger: str, what: Events, labels: Labels, request_id: str | None) -> Plan[pb.WriteResponse]:
-    charge = pb.Charge(events=events(what), labels=labels or {})
+    charge = pb.Charge(events=events(what), labels=texts("labels", labels))
     return write("report", ledger, "Report", charge, request_id)
 
 
 def check(ledger: str, what: Events, labels: Labels, writer: str) -> Plan[pb.WriteResponse]:
-    charge = pb.Charge(events=events(what), labels=labels or {})
+    charge = pb.Charge(events=events(what), labels=texts("labels", labels))
     lane = pb.Lane(ledger=ledger, writer=writer, sequence=1, check_only=True)
     return Plan("check", ledger, "Report", pb.ReportRequest(lane=lane, charge=charge), same)
 
@@ -107,7 +107,7 @@ def reserve(ledger: str, what: Events, lifetime: int, labels: Labels,
 
 
 def reserve_content(what: Events, lifetime: int, labels: Labels) -> pb.Reserve:
-    return pb.Reserve(events=events(what), labels=labels or {}, lifetime_seconds=seconds(lifetime))
+    return pb.Reserve(events=events(what), labels=texts("labels", labels), lifetime_seconds=seconds(lifetime))
 
 
 def seconds(lifetime: int) -> int:
@@ -122,7 +122,7 @@ def commit(ledger: str, reservation: int, what: Events, labels: Labels,
 
 
 def commit_content(reservation: int, what: Events, labels: Labels) -> pb.Commit:
-    return fill(pb.Commit(events=events(what), labels=labels or {}), "commit", {"reservation": reservation})
+    return fill(pb.Commit(events=events(what), labels=texts("labels", labels)), "commit", {"reservation": reservation})
 
 
 def release(ledger: str, reservation: int, reason: str, request_id: str | None) -> Plan[pb.WriteResponse]:

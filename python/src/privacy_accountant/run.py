@@ -25,7 +25,7 @@ from ._caller import Caller
 from ._contact import log
 from ._core import Plan
 from ._cover import Cover, Kind, Order, Supply
-from ._fields import Events
+from ._fields import Events, texts
 from ._questions import stated
 from ._set_verbs import Ledgers
 from ._target import target_of
@@ -116,7 +116,7 @@ class Run:
         self._client, self._strict, self._ahead = client, strict, ahead
         self._chunk, self._chunk_seconds = whole("chunk", chunk, 1), positive("chunk_seconds", chunk_seconds)
         self._lifetime, self._limit = verbs.seconds(lifetime), None if steps is None else whole("steps", steps)
-        self._labels = dict(labels or {})
+        self._labels = dict(texts("labels", labels))
         self._deadline = None if deadline is None else positive("deadline", deadline, DEADLINE)
         self._lock = threading.RLock()
         self._monitor = threading.Condition(self._lock)

@@ -11,7 +11,7 @@ from . import _verbs as verbs
 from . import proto as pb
 from ._caller import Caller
 from ._contact import log
-from ._fields import Events, events
+from ._fields import Events, events, texts
 from ._real import DEADLINE, positive
 from ._set_verbs import Ledgers
 from ._target import target_of
@@ -50,7 +50,7 @@ class Spend:
                  deadline: float | None = None) -> None:
         self._client, self._target = client, target_of(ledger, contribution)
         self._events, self._lifetime = events(what), verbs.seconds(lifetime)
-        self._labels = dict(labels or {})
+        self._labels = dict(texts("labels", labels))
         self._deadline = None if deadline is None else positive("deadline", deadline, DEADLINE)
         self._state, self._pid = "not begun", 0
         self._reservation: Any = None  # None where the events are charged already
