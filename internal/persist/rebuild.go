@@ -66,8 +66,8 @@ func (r *Rebuild) Add(w Written) error {
 		return err
 	}
 	if at := state.Summary().Head; at.Position != w.After || at.Hash != w.Before {
-		return fmt.Errorf("%w: ledger %s: what follows entry %d, of hash %s, was written to it; it has entry %d, of "+
-			"hash %s", ledger.ErrDamaged, w.Ledger, w.After, w.Before, at.Position, at.Hash)
+		return fmt.Errorf("%w: ledger %s: what follows entry %d, of hash %x, was written to it; it has entry %d, of "+
+			"hash %x", ledger.ErrDamaged, w.Ledger, w.After, w.Before, at.Position, at.Hash)
 	}
 	records, hashes, size := make([]ledger.Record, len(w.Entries)), make([]ledger.Hash, len(w.Entries)), 0
 	previous := w.Before

@@ -10,6 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // Written is what was written to a ledger after a position, as stored.
@@ -21,14 +22,25 @@ type Written struct {
 	Entries [][]byte
 }
 
-// sinceTogether is how many entries of a ledger are read at once.
-const sinceTogether = 4096
+// End is the ledger's head after it.
+func (w Written) End() ledger.Head {
+	at := ledger.Head{Position: w.After + uint64(len(w.Entries)), Hash: w.Before}
+	for _, e := range w.Entries {
+		at.Hash = record.EntryHash(at.Hash, e)
+	}
+	return at
+}
+
+const (
+	sinceTogether = 4096    // how many entries of a ledger are read at once
+	sinceBytes    = 8 << 20 // how many bytes of entries are told at once, unless one alone has more
+)
 
 // Since calls each with what was written to ledgers, of all of them as they are at one moment. after says up to which
-// position an entry of a ledger is known, and whether anything of it is; ledgers is nil for all. It returns the keys
+// entry a ledger is known, and whether anything of it is; ledgers is nil for all. It returns the keys
 // that the store is bound to. The moment is held in a transaction, during which no page of the file is used again: each
 // must not wait for what is slow.
-func (s *Store) Since(ledgers []string, after func(ledger string) (position uint64, known bool),
+func (s *Store) Since(ledgers []string, after func(ledger string) (at ledger.Head, known bool),
 	each func(Written) error) (keys []rows.BoundKey, err error) {
 	err = s.view(func(v *rows.View) error {
 		if keys, err = v.Keys(); err != nil {
@@ -88,46 +100,64 @@ func inOrder(names []string) func() (string, error) {
 	}
 }
 
-func (r *reader) since(name string, after func(string) (uint64, bool), each func(Written) error) error {
+func (r *reader) since(name string, after func(string) (ledger.Head, bool), each func(Written) error) error {
 	h, err := r.Find(name)
 	if err != nil {
 		return err
 	}
-	w := Written{Ledger: name}
-	var known bool
-	if w.After, known = after(name); w.After > h.At.Position {
-		return fmt.Errorf("ledger %s: %d entries are archived, and the store has %d: it was put back to an older state",
-			name, w.After, h.At.Position)
+	at, known := after(name)
+	w := Written{Ledger: name, After: at.Position}
+	older := func(has any) error {
+		return fmt.Errorf("ledger %s: %d entries are archived, and the store has %v: it was put back to an older state",
+			name, w.After, has)
 	}
-	if !known {
+	switch {
+	case at.Position > h.At.Position:
+		return older(h.At.Position)
+	case known && at.Position == h.At.Position && at.Hash != h.At.Hash:
+		return older("others")
+	case !known:
 		if _, w.Genesis, w.Before, err = r.Genesis(h.Number); err != nil {
 			return err
 		}
 	}
 	for w.Genesis != nil || w.After < h.At.Position {
-		to := min(w.After+sinceTogether, h.At.Position)
-		if to > w.After {
-			list, err := r.Records(h, w.After+1, to)
-			if err != nil {
+		var list []ledger.Record
+		if to := min(w.After+sinceTogether, h.At.Position); to > w.After {
+			if list, err = r.Records(h, w.After+1, to); err != nil {
 				return err
 			}
-			w.Before, w.Entries = list[0].Previous, raw(list)
+			if known && w.After == at.Position && list[0].Previous != at.Hash {
+				return older("others")
+			}
+			w.Before = list[0].Previous
 		}
-		if err := each(w); err != nil {
+		for _, part := range parts(list) {
+			for _, e := range part {
+				w.Entries = append(w.Entries, e.Raw)
+			}
+			if err := each(w); err != nil {
+				return err
+			}
+			w = Written{Ledger: name, After: w.After + uint64(len(part))}
+			if len(part) > 0 {
+				w.Before = part[len(part)-1].Hash
+			}
+		}
+		if err := r.forget(1 + len(list)); err != nil {
 			return err
 		}
-		if err := r.forget(1 + len(w.Entries)); err != nil {
-			return err
-		}
-		w = Written{Ledger: name, After: to}
 	}
 	return nil
 }
 
-func raw(list []ledger.Record) [][]byte {
-	out := make([][]byte, len(list))
-	for i, r := range list {
-		out[i] = r.Raw
+// parts divides records where they have more than sinceBytes; there is at least one part.
+func parts(list []ledger.Record) (out [][]ledger.Record) {
+	first, size := 0, 0
+	for i, e := range list {
+		if size += len(e.Raw); size > sinceBytes && i > first {
+			out, first, size = append(out, list[first:i]), i, len(e.Raw)
+		}
 	}
-	return out
+	return append(out, list[first:])
 }

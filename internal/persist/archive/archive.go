@@ -12,6 +12,7 @@ import (
 	"time"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
@@ -25,7 +26,7 @@ const partBytes = 200
 // Source is the store that an archive is of.
 type Source interface {
 	ID() string
-	Since(ledgers []string, after func(ledger string) (position uint64, known bool),
+	Since(ledgers []string, after func(ledger string) (at ledger.Head, known bool),
 		each func(persist.Written) error) ([]rows.BoundKey, error)
 }
 
@@ -36,7 +37,7 @@ type Archive struct {
 	previous []byte // SHA-256 of its file
 	store    string // "" as long as there is no segment
 	complete bool   // the newest segment is
-	known    map[string]uint64
+	known    map[string]ledger.Head
 	whole    bool // the directory and the store were compared
 	most     int  // about how many bytes a segment has
 
@@ -49,7 +50,7 @@ func Open(dir string) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	a := &Archive{dir: dir, known: map[string]uint64{}, changed: map[string]bool{}, most: segmentBytes}
+	a := &Archive{dir: dir, known: map[string]ledger.Head{}, changed: map[string]bool{}, most: segmentBytes}
 	var err error
 	a.previous, err = Each(dir, func(s *recordv1.Segment) (bool, error) {
 		a.took(s)
@@ -62,7 +63,7 @@ func Open(dir string) (*Archive, error) {
 func (a *Archive) took(s *recordv1.Segment) {
 	a.store, a.number, a.complete = s.GetStoreId(), s.GetNumber(), s.GetComplete()
 	for _, p := range s.GetParts() {
-		a.known[p.GetLedger()] = p.GetAfter() + uint64(len(p.GetEntries()))
+		a.known[p.GetLedger()] = written(p).End()
 	}
 }
 
@@ -97,10 +98,26 @@ func (a *Archive) Check(from Source) error {
 	return nil
 }
 
+// there refuses a directory that has not, or no more, what was added to it: what came next would be of no use there.
+func (a *Archive) there() error {
+	newest := fileOf(a.dir, a.number)
+	_, err := os.Lstat(newest)
+	if a.number == 0 || err == nil {
+		return nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &DamagedError{newest, "is missing"}
+	}
+	return err
+}
+
 // Write adds what was written to the store since the last time, if anything was. Where it is cut off, what is there
 // stays, and the next time goes on from that.
 func (a *Archive) Write(from Source, now time.Time) (segments int, err error) {
 	if err := a.Check(from); err != nil {
+		return 0, err
+	}
+	if err := a.there(); err != nil {
 		return 0, err
 	}
 	ledgers := a.take()
@@ -125,9 +142,9 @@ func (a *Archive) Write(from Source, now time.Time) (segments int, err error) {
 		s, size = &recordv1.Segment{}, 0
 		return nil
 	}
-	after := func(ledger string) (uint64, bool) {
-		position, known := a.known[ledger]
-		return position, known
+	after := func(name string) (ledger.Head, bool) {
+		at, known := a.known[name]
+		return at, known
 	}
 	keys, err := from.Since(ledgers, after, func(w persist.Written) error {
 		s.Parts = append(s.Parts, &recordv1.SegmentPart{Ledger: w.Ledger, Genesis: w.Genesis, After: w.After,

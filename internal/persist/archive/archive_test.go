@@ -278,17 +278,51 @@ func TestDamagedSegments(t *testing.T) {
 	}
 }
 
-// A store that was put back to an older state is noticed: the archive has what it lacks.
+// A store that was put back to an older state is noticed, also after it has caught up: the archive has what it lacks.
 func TestArchiveOfAnOlderStore(t *testing.T) {
 	t.Parallel()
 	var a *Archive
 	h := open(t, &a)
 	h.charge("a")
 	h.write(a)
-	a.known["a"] = 5
-	a.whole = false
-	if _, err := a.Write(h.store, h.now); err == nil || !strings.Contains(err.Error(), "put back to an older state") {
-		t.Errorf("%v", err)
+	was := a.known["a"]
+	refused := func(what string, head ledger.Head) {
+		t.Helper()
+		a.known["a"], a.whole = head, false
+		if _, err := a.Write(h.store, h.now); err == nil || !strings.Contains(err.Error(), "put back to an older state") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("lacks some", ledger.Head{Position: 5})
+	refused("has others", ledger.Head{Position: 1, Hash: ledger.Hash{1}})
+	h.charge("a")
+	refused("has others and more", ledger.Head{Position: 1, Hash: ledger.Hash{1}})
+	a.known["a"] = was
+	h.write(a)
+}
+
+// Where another directory stands in the place of the archive's, nothing is added to it: it would be of no use.
+func TestArchiveExchanged(t *testing.T) {
+	t.Parallel()
+	var a *Archive
+	h := open(t, &a)
+	h.charge("a")
+	h.write(a)
+	if err := errors.Join(os.Rename(h.dir, h.dir+".away"), os.Mkdir(h.dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if n, err := a.Write(h.store, h.now); err == nil || !strings.Contains(err.Error(), fileOf(h.dir, 1)+" is missing") {
+			t.Errorf("%d segments, %v", n, err)
+		}
+		h.charge("a")
+	}
+	if err := errors.Join(os.Remove(h.dir), os.Rename(h.dir+".away", h.dir)); err != nil {
+		t.Fatal(err)
+	}
+	h.write(a)
+	if got, _, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+		t.Errorf("%v\n%s", err, got)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
-	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
@@ -54,14 +53,7 @@ func Rebuild(ctx context.Context, dir string, until time.Time, path string,
 			}
 		}
 		for _, p := range s.GetParts() {
-			w := persist.Written{Ledger: p.GetLedger(), Genesis: p.GetGenesis(), After: p.GetAfter(),
-				Entries: p.GetEntries()}
-			if len(p.GetBefore()) != len(w.Before) {
-				return false, &DamagedError{fileOf(dir, s.GetNumber()), "is damaged: a hash has " +
-					fmt.Sprint(len(p.GetBefore())) + " bytes"}
-			}
-			w.Before = ledger.Hash(p.GetBefore())
-			if err := r.Add(w); err != nil {
+			if err := r.Add(written(p)); err != nil {
 				return false, fmt.Errorf("%s: %w", fileOf(dir, s.GetNumber()), err)
 			}
 		}

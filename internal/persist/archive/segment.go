@@ -22,6 +22,8 @@ import (
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	"github.com/dpaccountant/accountant/internal/durable"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist"
 )
 
 // magic begins the file of a segment; the SHA-256 of what follows that comes next, and then the message, compressed.
@@ -115,8 +117,19 @@ func read(dir string, number uint64, previous []byte) (*recordv1.Segment, []byte
 		return nil, nil, damaged("does not follow %s: one of them is of another archive, or was put back",
 			filepath.Base(fileOf(dir, number-1)))
 	}
+	for _, p := range s.GetParts() {
+		if n := len(p.GetBefore()); n != sha256.Size {
+			return nil, nil, damaged("is damaged: a hash has %d bytes", n)
+		}
+	}
 	sum := sha256.Sum256(content)
 	return s, sum[:], nil
+}
+
+// written is what a part has of a ledger.
+func written(p *recordv1.SegmentPart) persist.Written {
+	return persist.Written{Ledger: p.GetLedger(), Genesis: p.GetGenesis(), After: p.GetAfter(),
+		Before: ledger.Hash(p.GetBefore()), Entries: p.GetEntries()}
 }
 
 // count is how many segments a directory has; the last one has that number.
