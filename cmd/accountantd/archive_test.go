@@ -90,7 +90,7 @@ func TestArchive(t *testing.T) {
 			t.Fatalf("%d: %s%s", code, out, stderr)
 		}
 		d = start(t, to)
-		run(c.says, "ledger", "get", "s/b")
+		run(c.says, "ledger", "show", "s/b")
 		d.stop(syscall.SIGTERM)
 		if code, _, stderr := exitCode(t, "--data", to, "--archive", kept); code != 1 ||
 			!strings.Contains(stderr, "is of store") {

@@ -143,7 +143,7 @@ func TestRestore(t *testing.T) {
 	}
 
 	// Nothing until it is reconciled.
-	small1 := must("needs reconciling", "ledger", "get", small)
+	small1 := must("needs reconciling", "ledger", "show", small)
 	if !strings.Contains(small1, "0.5    0         0.5") { // 0.1 + 0.1 + 0.3, which was reserved
 		t.Errorf("the reservation is not spent: %s", small1)
 	}
@@ -188,7 +188,7 @@ func TestRestore(t *testing.T) {
 	must("reconciled", "ledger", "reconcile", small, "--contribution", "over-all", "--charge",
 		workload("small.json", `{"count": 6, "mechanism": {"pureDp": {"epsilon": 0.1}}}`))
 	must(`"guarantee": "descriptive"`, "query", small, "--delta", "1e-5", "--output", "json")
-	must("1.1    0         0", "ledger", "get", small)
+	must("1.1    0         0", "ledger", "show", small)
 	must("reconciled", "ledger", "reconcile", plain, "--accept-loss", "the logs burnt")
 	must(`"kind": "loss"`, "query", plain, "--delta", "1e-5", "--output", "json")
 	must("the loss was accepted (reason given: the logs burnt)", "statement", plain)

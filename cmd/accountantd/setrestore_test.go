@@ -48,7 +48,7 @@ func TestRestoreSets(t *testing.T) {
 		t.Errorf("the refusal says %s; want the members to be reconciled, and no journal", refused)
 	}
 	journal := strings.Fields(strings.TrimSuffix(strings.Split(first, ", ")[2], ","))[0]
-	if out := run(0, journal, "ledger", "get", journal); strings.Contains(out, "needs reconciling") {
+	if out := run(0, journal, "ledger", "show", journal); strings.Contains(out, "needs reconciling") {
 		t.Errorf("the journal is to be reconciled, and nobody may: %s", out)
 	}
 	for _, name := range []string{"s/a", "s/b"} {

@@ -252,7 +252,7 @@ def test_any_path(tmp_path: Path, name: str) -> None:
             assert daemon_of(same) == daemon_of(client)
         # accountctl takes the address that the client shows.
         shown = subprocess.run(
-            [str(Path(BINARY).with_name("accountctl")), "ledger", "get", LEDGER, "--server", client.server, "-o",
+            [str(Path(BINARY).with_name("accountctl")), "ledger", "show", LEDGER, "--server", client.server, "-o",
              "json"],
             capture_output=True, text=True, check=True)
         assert LEDGER in shown.stdout

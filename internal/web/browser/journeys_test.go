@@ -347,7 +347,7 @@ func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 	t.Parallel()
 	d, p := filled(t), open(t)
 	all := map[float64]bool{}
-	for _, args := range [][]string{{"overview"}, {"ledger", "get", "team/mnist"}, {"ledger", "get", "team/plan"},
+	for _, args := range [][]string{{"overview"}, {"ledger", "show", "team/mnist"}, {"ledger", "show", "team/plan"},
 		{"ledger", "history", "team/mnist", "--points", "200"}, {"ledger", "history", "team/plan", "--points", "200"},
 		{"spending", "team/mnist", "--by", "principal"}, {"spending", "team/mnist", "--by", "label", "--label", "run"},
 		{"curve", "team/mnist", "--points", "160", "--max-gap", "0.01"},

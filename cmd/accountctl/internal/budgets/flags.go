@@ -6,5 +6,5 @@ import "github.com/spf13/cobra"
 
 // reservationFlag adds --reservation.
 func reservationFlag(c *cobra.Command) *uint64 {
-	return c.Flags().Uint64("reservation", 0, "the `POSITION` of the entry that made it; ledger get lists them")
+	return c.Flags().Uint64("reservation", 0, "the `POSITION` of the entry that made it; ledger show lists them")
 }

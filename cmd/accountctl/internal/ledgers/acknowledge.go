@@ -21,7 +21,7 @@ func ledgerAcknowledge(p *cli.Program) *cobra.Command {
 		Short: "Say that a warning about a ledger is known, so that it stays quiet",
 		Long: `Acknowledge a warning: later answers about the ledger no longer give it. WARNING is
 the name in brackets at the end of the warning. The ledger keeps who acknowledged it,
-when and why; "ledger get" and "statement" list that. No number and no guarantee changes.
+when and why; "ledger show" and "statement" list that. No number and no guarantee changes.
 
 Only the ledger's creator can do this, or the daemon's owner over its own socket. An
 acknowledgement cannot be taken back.

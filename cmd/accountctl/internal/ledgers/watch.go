@@ -17,7 +17,7 @@ func watch(p *cli.Program) *cobra.Command {
 		Short: "Follow what is left of a ledger",
 		Long: `Show a ledger's balance now and after each change, a line each, until the ledger is
 closed. Of changes that follow each other quickly only the last is shown. With
---output jsonl each line is the ledger, as "ledger get" shows it.`,
+--output jsonl each line is the ledger, as "ledger show" shows it.`,
 		Example: `  accountctl ledger watch team/mnist
   accountctl ledger watch team/mnist --output jsonl`,
 		Args:              cli.Arguments("NAME"),

@@ -12,15 +12,15 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-func get(p *cli.Program) *cobra.Command {
+func show(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "get ID",
+		Use:   "show ID",
 		Short: "Show a dataset and what is left of its budget",
 		Long: `Show a dataset: who answers for it, its versions, its budget and what is left of that.
 Its entries and its head can be asked for by the name of its record: accountctl ledger entries
 dataset:ID.`,
-		Example: `  accountctl dataset get survey
-  accountctl dataset get survey --output json`,
+		Example: `  accountctl dataset show survey
+  accountctl dataset show survey --output json`,
 		Args: cli.Arguments("ID"),
 	}
 	output := cli.OutputFlag(c, cli.FormatJSON)

@@ -12,17 +12,17 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-func ledgerGet(p *cli.Program) *cobra.Command {
+func ledgerShow(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "get NAME",
+		Use:   "show NAME",
 		Short: "Show a ledger",
 		Long: `Show a ledger's properties, how much was charged to it and the hash of its head;
 with budgets or a plan, what is spent, reserved and left of each, the open
 reservations, and what people have asserted (refunds, freed reservations, raises, what a
 restore has lost). On a terminal long names and hashes are shortened; --output wide has
 them whole.`,
-		Example: `  accountctl ledger get team/mnist
-  accountctl ledger get team/mnist --output json`,
+		Example: `  accountctl ledger show team/mnist
+  accountctl ledger show team/mnist --output json`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
 	}
