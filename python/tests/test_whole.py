@@ -160,7 +160,8 @@ WITHIN: dict[str, Callable[[str, Any], Any]] = {
 CLIENT = object()  # stands for a client
 # Samples of parameters that have to be there, by name or annotation, the first that matches.
 SAMPLES: list[tuple[str, Any]] = [
-    ("solve:", "count"), ("guesses:", 1), ("client:", CLIENT), ("batch", [0]), ("mechanism:|event:|what:|.*: Events", NOISE),
+    ("solve:", "count"), ("guesses:", 1), ("client:", CLIENT), ("batch", [0]),
+    ("mechanism:|event:|what:|.*: Events", NOISE),
     ("reservation: pb.Receipt", pb.Receipt()), ("ledgers?:", "x"), ("function:", print),
     ("mechanisms:", [NOISE]), (".*: Subject", "x"), (".*: .*int", 7), (".*: str", "x"), (".*: float", 0.5),
     (".*: Sequence.float", [0.5]), (".*: bool", True),

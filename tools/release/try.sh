@@ -35,7 +35,7 @@ for python in python3.10 python3.11 python3.12 python3.13 python3.14; do
   "$python" -c '' 2>/dev/null || continue
   start=$(date +%s%N)
   "$python" -m venv "$python"
-  "$python"/bin/pip install -q "$dist"/privacy_accountant-*"$(uname -m)"*.whl
+  "$python"/bin/pip install -q "$dist"/privacy_accountant-*linux*"$(uname -m)"*.whl
   echo "$python: installed in $((($(date +%s%N) - start) / 1000000)) ms"
   answers "$python"/bin/accountctl
   "$python"/bin/python -c 'import privacy_accountant; print(privacy_accountant.__version__)'
