@@ -34,8 +34,8 @@ func (w *webhooks) config() (c webhook.Config, err error) {
 	for _, text := range w.addresses {
 		address, err := webhook.ParseAddress(text)
 		if err != nil {
-			return c, &endpoint.ConfigError{Field: "webhook", Value: "an address that is not repeated here, as it may " +
-				"hold a password", Allowed: err.Error()}
+			return c, &endpoint.ConfigError{Field: "webhook", Value: "an address that is not repeated here, as it " +
+				"may hold a password", Allowed: err.Error()}
 		}
 		c.Addresses = append(c.Addresses, address)
 	}

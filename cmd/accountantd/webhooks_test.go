@@ -35,7 +35,8 @@ func TestWebhookFlags(t *testing.T) {
 		switch {
 		case c.says == "" && (err != nil || len(got.Addresses) != len(c.w.addresses)):
 			t.Errorf("%v: %v, %v", c.w, got, err)
-		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden")):
+		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) ||
+			strings.Contains(err.Error(), "hidden")):
 			t.Errorf("%v: %v; want %s", c.w, err, c.says)
 		}
 	}

@@ -67,8 +67,8 @@ type Config struct {
 	Observe func(Commit)
 	// Merged, if set, is told how each attempt to deal cold entries out into packs has ended. It must be quick.
 	Merged func(error)
-	// Changing, if set, is called by the committer with each ledger that a commit changes, before anybody sees it and again
-	// before it is acknowledged, as Since may have begun between these: it must be quick.
+	// Changing, if set, is called by the committer with each ledger that a commit changes, before anybody sees it and
+	// again before it is acknowledged, as Since may have begun between these: it must be quick.
 	Changing func(ledger string)
 
 	hooks hooks

@@ -46,8 +46,8 @@ func newEvents(c Config, view func(context.Context, string) (ledger.View, error)
 	if len(c.Webhook.Addresses) == 0 {
 		return nil
 	}
-	return &events{sender: webhook.NewSender(c.Webhook, c.Logger, c.Metrics.webhook), store: c.Store, view: view, pages: pages,
-		logger: c.Logger, noted: map[string]bool{}, some: make(chan struct{}, 1)}
+	return &events{sender: webhook.NewSender(c.Webhook, c.Logger, c.Metrics.webhook), store: c.Store, view: view,
+		pages: pages, logger: c.Logger, noted: map[string]bool{}, some: make(chan struct{}, 1)}
 }
 
 // changed notes that something was written to a ledger.

@@ -67,8 +67,8 @@ func (a *Archive) took(s *recordv1.Segment) {
 	}
 }
 
-// Changed notes that a ledger is written to. What a transaction shows was noted before, and what is acknowledged was noted
-// after it could be seen.
+// Changed notes that a ledger is written to. What a transaction shows was noted before, and what is acknowledged was
+// noted after it could be seen.
 func (a *Archive) Changed(ledger string) {
 	a.mu.Lock()
 	a.changed[ledger] = true

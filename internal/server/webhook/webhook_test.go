@@ -31,7 +31,8 @@ func TestSignature(t *testing.T) {
 	if got != want+" "+want {
 		t.Errorf("%s; want %s twice", got, want)
 	}
-	for _, file := range []string{"", "\n", "whsec_", "whsec_c2hvcnQ=", "whsec_!", strings.Repeat("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", 5)} {
+	for _, file := range []string{"", "\n", "whsec_", "whsec_c2hvcnQ=", "whsec_!",
+		strings.Repeat("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", 5)} {
 		if got, err := ParseSecrets([]byte(file)); err == nil || strings.Contains(err.Error(), "c2hvcnQ") {
 			t.Errorf("%q: %v, %v", file, got, err)
 		}
@@ -41,14 +42,15 @@ func TestSignature(t *testing.T) {
 // Messages go to https, and to http on this machine. What is wrong is not repeated, as it may hold a password.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
-	for _, good := range []string{"https://chat.example/hooks/x?y=z", "http://127.0.0.1:8090/", "http://[::1]:1", "http://localhost"} {
+	for _, good := range []string{"https://chat.example/hooks/x?y=z", "http://127.0.0.1:8090/", "http://[::1]:1",
+		"http://localhost"} {
 		if _, err := ParseAddress(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
 	for _, bad := range []string{"", "https://", "http://secret.example/", "http://127.0.0.1.secret.example",
-		"http://localhost.secret.example", "https://ann:secret@chat.example", "ftp://secret", "/secret", "https://h/#secret",
-		"http://0.0.0.0/secret", "http://10.0.0.1/secret", "unix:///secret"} {
+		"http://localhost.secret.example", "https://ann:secret@chat.example", "ftp://secret", "/secret",
+		"https://h/#secret", "http://0.0.0.0/secret", "http://10.0.0.1/secret", "unix:///secret"} {
 		if u, err := ParseAddress(bad); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, %v", bad, u, err)
 		}
