@@ -289,7 +289,8 @@ func TestArchiveOfAnOlderStore(t *testing.T) {
 	refused := func(what string, head ledger.Head) {
 		t.Helper()
 		a.known["a"], a.whole = head, false
-		if _, err := a.Write(h.store, h.now); err == nil || !strings.Contains(err.Error(), "put back to an older state") {
+		if _, err := a.Write(h.store, h.now); err == nil ||
+			!strings.Contains(err.Error(), "put back to an older state") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -312,7 +313,8 @@ func TestArchiveExchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if n, err := a.Write(h.store, h.now); err == nil || !strings.Contains(err.Error(), fileOf(h.dir, 1)+" is missing") {
+		if n, err := a.Write(h.store, h.now); err == nil ||
+			!strings.Contains(err.Error(), fileOf(h.dir, 1)+" is missing") {
 			t.Errorf("%d segments, %v", n, err)
 		}
 		h.charge("a")
