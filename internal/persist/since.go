@@ -101,11 +101,14 @@ func inOrder(names []string) func() (string, error) {
 }
 
 func (r *reader) since(name string, after func(string) (ledger.Head, bool), each func(Written) error) error {
+	at, known := after(name)
 	h, err := r.Find(name)
-	if err != nil {
+	switch {
+	case errors.Is(err, ledger.ErrNotFound) && !known:
+		return nil // its commit has not ended
+	case err != nil:
 		return err
 	}
-	at, known := after(name)
 	w := Written{Ledger: name, After: at.Position}
 	older := func(has any) error {
 		return fmt.Errorf("ledger %s: %d entries are archived, and the store has %v: it was put back to an older state",

@@ -183,10 +183,11 @@ func TestArchiveWhileCommitting(t *testing.T) {
 	h := open(t, &a)
 	h.charge("a")
 	h.write(a)
-	h.committing = func() { h.write(a) }
-	h.charge("a")
-	h.charge("b")
-	h.write(a)
+	for _, name := range []string{"a", "b"} { // there, and about to be made
+		h.committing = func() { h.write(a) }
+		h.charge(name)
+		h.write(a)
+	}
 	if got, at, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
 		t.Errorf("%v, %v\n%swant\n%s", at, err, got, heads(t, h.store))
 	}
