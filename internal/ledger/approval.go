@@ -32,6 +32,8 @@ type Approval struct {
 	Proposer string `field:"2" need:"a principal" most:"256"`
 	// who approved it, by the policy of that time
 	Person string `field:"3" need:"a person or a principal" most:"256"`
+	// what they said to it
+	Comment string `field:"4" most:"1024"`
 }
 
 // Approvable is an action that may need two people. Nothing else is different about it: who has proposed and

@@ -22,11 +22,13 @@ func Digest(v ledger.Action) ledger.Digest {
 }
 
 // DigestOf is Digest of an action that is done by an approval; nil if one person does it. What the proposal
-// proposes is part of the encoding, and whose it is, and who approves it, follows.
+// proposes is part of the encoding, and so is the comment; whose it is, and who approves it, follows.
 func DigestOf(v ledger.Action, by *ledger.Approval) ledger.Digest {
 	if by == nil {
 		return Digest(v)
 	}
 	b := append(append(make([]byte, 0, 512), digestTag...), "approved\x00"...)
-	return sha256.Sum256(wire.AppendAsked(binary.BigEndian.AppendUint64(b, by.Proposal), v))
+	b = binary.BigEndian.AppendUint64(b, by.Proposal)
+	b = append(binary.BigEndian.AppendUint32(b, uint32(len(by.Comment))), by.Comment...)
+	return sha256.Sum256(wire.AppendAsked(b, v))
 }

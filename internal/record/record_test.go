@@ -59,7 +59,7 @@ func plainEntry(t rapid.TB, e ledger.Entry, ofWriter uint64) []byte {
 		protoreflect.ValueOfMessage(wire.FromAction(e.Action).ProtoReflect()))
 	if e.Approval != nil {
 		r.Approval = &pb.Approval{Proposal: e.Approval.Proposal, Proposer: e.Approval.Proposer,
-			Person: e.Approval.Person}
+			Person: e.Approval.Person, Comment: e.Approval.Comment}
 	}
 	if p := e.Set; p != nil {
 		r.Set = &recordv1.SetPart{Journal: uint32(p.Journal), Position: p.Position, Members: p.Members,

@@ -41,7 +41,7 @@ type approving struct {
 
 // approve does what was proposed, as an entry of its own kind that says whose proposal it was.
 func (s *service) approve(ctx context.Context, lane *pb.Lane, m *pb.Approve) (*pb.WriteResponse, error) {
-	if err := wire.CheckProposal("approve.proposal", m.GetProposal()); err != nil {
+	if err := wire.CheckApprove(m); err != nil {
 		return nil, err
 	}
 	in := &approving{Lane: lane}
@@ -63,7 +63,8 @@ func (s *service) approve(ctx context.Context, lane *pb.Lane, m *pb.Approve) (*p
 			return nil, fmt.Errorf("%w: you are %s, who proposed %d as %s; allowed: another person",
 				ledger.ErrApproval, principal(ctx), e.Position, e.Writer.Principal)
 		}
-		in.by = ledger.Approval{Proposal: e.Position, Proposer: e.Writer.Principal, Person: me}
+		in.by = ledger.Approval{Proposal: e.Position, Proposer: e.Writer.Principal, Person: me,
+			Comment: m.GetComment()}
 		in.lapsed, err = s.lapsed(ctx, lane.GetLedger(), e, v)
 		return v.Action, err
 	})

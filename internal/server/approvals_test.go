@@ -485,3 +485,43 @@ func TestHolder(t *testing.T) {
 	replayed(t, o.as("auditor"), "v/b")
 	replayed(t, o.as("auditor"), "w")
 }
+
+// What the approver says is kept in the entry, and belongs to what was sent: the same number with another comment is
+// another request.
+func TestCommentOfAnApproval(t *testing.T) {
+	t.Parallel()
+	o := twoPeople(t)
+	ctx := servertest.Context(t)
+	if err := o.createAs("ann", servertest.Filter("a", servertest.Basic(10))); err != nil {
+		t.Fatal(err)
+	}
+	proposal, err := o.propose("ann", raiseTo(20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lane := &pb.Lane{Ledger: "a", Writer: servertest.Writer(), Sequence: 1}
+	approve := func(comment string) (*pb.WriteResponse, error) {
+		return o.as("ben").Approve(ctx, &pb.ApproveRequest{Lane: lane,
+			Approve: &pb.Approve{Proposal: proposal, Comment: comment}})
+	}
+	_, err = approve(strings.Repeat("x", 1025))
+	wantCode(t, "a long comment", err, codes.InvalidArgument, "approve.comment")
+	const said = "agreed; =1+1 \u202e<b>"
+	done, err := approve(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := approve(said)
+	if err != nil || again.GetReceipt().GetPosition() != done.GetReceipt().GetPosition() {
+		t.Errorf("sent again: %v, %v", again, err)
+	}
+	_, err = approve("something else")
+	wantCode(t, "another comment", err, codes.AlreadyExists, "")
+	_, err = approve("")
+	wantCode(t, "no comment", err, codes.AlreadyExists, "")
+	list, err := o.as("ann").ListEntries(ctx, &pb.ListEntriesRequest{Ledger: "a",
+		StartPosition: done.GetReceipt().GetPosition()})
+	if err != nil || len(list.GetEntries()) != 1 || list.GetEntries()[0].GetApproval().GetComment() != said {
+		t.Errorf("%v, %v", list, err)
+	}
+}

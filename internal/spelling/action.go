@@ -20,7 +20,9 @@ type Action struct {
 	Events []*accountantv1.Event
 	Labels map[string]string
 	Reason string
-	more   string // what else there is to say
+	// Comment is what the person said who approved it.
+	Comment string
+	more    string // what else there is to say
 
 	together string // with which other ledgers
 }
@@ -28,6 +30,7 @@ type Action struct {
 // ActionOf says what an entry did: "unknown" if only a newer version knows.
 func ActionOf(e *accountantv1.Entry) Action {
 	a := actionIn(e)
+	a.Comment = e.GetApproval().GetComment()
 	if set := e.GetSet(); set.GetMembers() > 1 {
 		others := "another ledger"
 		if n := set.GetMembers() - 1; n > 1 {
@@ -171,6 +174,9 @@ func (d Action) String() string {
 				b.WriteString(": " + detail)
 			}
 		}
+	}
+	if d.Comment != "" {
+		b.WriteString("; approved with the comment: " + d.Comment)
 	}
 	if d.together != "" {
 		b.WriteString("; " + d.together)

@@ -269,8 +269,14 @@ func TestEqualProposalsAreJoined(t *testing.T) {
 	}
 	// What the page has shown changes when something else is approved: then the form is refused.
 	old, _ := ben.form("team/a", other)
-	if code, _, body := ben.press(form); code != http.StatusSeeOther {
+	form.Set("comment", " agreed <b>by ben</b> \u202e\n")
+	code, header, body := ben.press(form)
+	if code != http.StatusSeeOther {
 		t.Fatal(code, body)
+	}
+	if _, _, done := ben.do(http.MethodGet, header.Get("Location"), ""); !strings.Contains(done,
+		"who said: agreed &lt;b&gt;by ben&lt;/b&gt;") || strings.Contains(done, "\u202e") {
+		t.Errorf("the comment is not shown as it is, made harmless: %s", done)
 	}
 	if code, _, body := ben.press(old); code != http.StatusConflict || !strings.Contains(body, "have changed since") {
 		t.Errorf("a page that showed the limit of before: %d %s", code, body)
@@ -448,6 +454,9 @@ func TestApprovalsAreRefused(t *testing.T) {
 		{"an empty digest", ben, "", with("digest", "").Encode(), ours, 409, "have changed since"},
 		{"another digest", ben, "", with("digest", strings.Repeat("0", 64)).Encode(), ours, 409, "have changed since"},
 		{"a field twice", ben, "", twice.Encode(), ours, 400, "each once"},
+		{"a comment twice", ben, "", with("comment", "a").Encode() + "&comment=b", ours, 400, "each once"},
+		{"a long comment", ben, "", with("comment", strings.Repeat("x", 1025)).Encode(), ours, 400,
+			"at most 1024 bytes"},
 		{"a field more", ben, "", with("principal", "oidc:x").Encode(), ours, 400, "four fields"},
 		{"another proposal", ben, "", with("proposal", fmt.Sprint(at+7)).Encode(), ours, 409, "does not wait"},
 		{"no proposal", ben, "", with("proposal", "0").Encode(), ours, 400, "position"},

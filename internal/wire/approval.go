@@ -13,12 +13,12 @@ import (
 // ApprovalForm converts by whose proposal and approval an entry's action was done.
 var ApprovalForm = FormOf[ledger.Approval, *pb.Approval]()
 
-// CheckProposal checks the position of a proposal.
-func CheckProposal(field string, position uint64) error {
-	if position == 0 {
-		return Absent(field, "the position of the entry that proposed it, ≥ 1")
+// CheckApprove checks the request to approve a proposal.
+func CheckApprove(m *pb.Approve) error {
+	if m.GetProposal() == 0 {
+		return Absent("approve.proposal", "the position of the entry that proposed it, ≥ 1")
 	}
-	return nil
+	return checkText("approve.comment", m.GetComment(), maxReason)
 }
 
 // maxProposed bounds the bytes of what is proposed in one answer, which clients accept only up to 4 MiB.

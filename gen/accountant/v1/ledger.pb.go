@@ -3175,7 +3175,9 @@ type Approval struct {
 	// Who proposed it.
 	Proposer string `protobuf:"bytes,2,opt,name=proposer,proto3" json:"proposer,omitempty"`
 	// Who approved it: a person of the access policy, or the principal.
-	Person        string `protobuf:"bytes,3,opt,name=person,proto3" json:"person,omitempty"`
+	Person string `protobuf:"bytes,3,opt,name=person,proto3" json:"person,omitempty"`
+	// What they said to it; may be empty.
+	Comment       string `protobuf:"bytes,4,opt,name=comment,proto3" json:"comment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3227,6 +3229,13 @@ func (x *Approval) GetProposer() string {
 func (x *Approval) GetPerson() string {
 	if x != nil {
 		return x.Person
+	}
+	return ""
+}
+
+func (x *Approval) GetComment() string {
+	if x != nil {
+		return x.Comment
 	}
 	return ""
 }
@@ -3522,7 +3531,9 @@ func (x *AccessPolicy) GetText() []byte {
 type Approve struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position of the entry that proposed it.
-	Proposal      uint64 `protobuf:"varint,1,opt,name=proposal,proto3" json:"proposal,omitempty"`
+	Proposal uint64 `protobuf:"varint,1,opt,name=proposal,proto3" json:"proposal,omitempty"`
+	// What the approver says to it; at most 1,024 bytes. May be empty. It is kept in the entry.
+	Comment       string `protobuf:"bytes,2,opt,name=comment,proto3" json:"comment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3562,6 +3573,13 @@ func (x *Approve) GetProposal() uint64 {
 		return x.Proposal
 	}
 	return 0
+}
+
+func (x *Approve) GetComment() string {
+	if x != nil {
+		return x.Comment
+	}
+	return ""
 }
 
 // Withdraw takes back a proposal.
@@ -4596,11 +4614,12 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1f\n" +
 	"\vover_budget\x18\x04 \x01(\bR\n" +
 	"overBudget\x12G\n" +
-	"\fcontribution\x18\x05 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"Z\n" +
+	"\fcontribution\x18\x05 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"t\n" +
 	"\bApproval\x12\x1a\n" +
 	"\bproposal\x18\x01 \x01(\x04R\bproposal\x12\x1a\n" +
 	"\bproposer\x18\x02 \x01(\tR\bproposer\x12\x16\n" +
-	"\x06person\x18\x03 \x01(\tR\x06person\"\xde\x02\n" +
+	"\x06person\x18\x03 \x01(\tR\x06person\x12\x18\n" +
+	"\acomment\x18\x04 \x01(\tR\acomment\"\xde\x02\n" +
 	"\aPropose\x12/\n" +
 	"\x06refund\x18\x01 \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x12)\n" +
 	"\x04free\x18\x02 \x01(\v2\x13.accountant.v1.FreeH\x00R\x04free\x12,\n" +
@@ -4618,9 +4637,10 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\apropose\x18\x04 \x01(\v2\x16.accountant.v1.ProposeR\apropose\":\n" +
 	"\fAccessPolicy\x12\x16\n" +
 	"\x06sha256\x18\x01 \x01(\fR\x06sha256\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\fR\x04text\"%\n" +
+	"\x04text\x18\x02 \x01(\fR\x04text\"?\n" +
 	"\aApprove\x12\x1a\n" +
-	"\bproposal\x18\x01 \x01(\x04R\bproposal\">\n" +
+	"\bproposal\x18\x01 \x01(\x04R\bproposal\x12\x18\n" +
+	"\acomment\x18\x02 \x01(\tR\acomment\">\n" +
 	"\bWithdraw\x12\x1a\n" +
 	"\bproposal\x18\x01 \x01(\x04R\bproposal\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"?\n" +

@@ -130,11 +130,11 @@ func LedgerSpending(r *pb.LedgerSpending) []string {
 // EntryHead names the cells of Entry.
 func EntryHead() []string {
 	return []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events", "labels", "reason",
-		"hash", "set", "set_ledgers", "set_contribution"}
+		"hash", "set", "set_ledgers", "set_contribution", "comment"}
 }
 
 // Entry is an entry of a ledger: events and labels are JSON, of is the reservation or the refunded entry, and the hash
-// is hexadecimal. The last three cells say of which set of ledgers it is a part: where that is written down, in the
+// is hexadecimal. The three cells after it say of which set of ledgers it is a part: where that is written down, in the
 // form of a reservation's name, how many ledgers it has, and its contribution.
 func Entry(e *pb.Entry) ([]string, error) {
 	d := spelling.ActionOf(e)
@@ -157,10 +157,10 @@ func Entry(e *pb.Entry) ([]string, error) {
 		strconv.FormatUint(e.GetSequence(), 10), d.Name, of, events, labels, d.Reason, hex.EncodeToString(e.GetHash())}
 	s := e.GetSet()
 	if s == nil {
-		return append(row, "", "", ""), nil
+		return append(row, "", "", "", d.Comment), nil
 	}
 	return append(row, fmt.Sprintf("%s:%d", s.GetJournal(), s.GetPosition()), fmt.Sprint(s.GetMembers()),
-		spelling.Contribution(s.GetContribution())), nil
+		spelling.Contribution(s.GetContribution()), d.Comment), nil
 }
 
 func eventsJSON(events []*pb.Event) (string, error) {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -207,9 +208,12 @@ func (s *site) decide(w http.ResponseWriter, r *http.Request) (to string, err er
 	if err := r.ParseForm(); err != nil || r.URL.RawQuery != "" {
 		return "", status.Error(codes.InvalidArgument, "the form cannot be read; allowed: that of the approval's page")
 	}
-	field := map[string]string{}
+	field, most := map[string]string{}, 4
+	if said := r.PostForm["comment"]; len(said) == 1 { // a form of others than browsers may leave it out
+		field["comment"], most = strings.TrimSpace(said[0]), 5
+	}
 	for _, key := range []string{"token", "name", "proposal", "digest"} {
-		if len(r.PostForm[key]) != 1 || len(r.PostForm) != 4 {
+		if len(r.PostForm[key]) != 1 || len(r.PostForm) != most {
 			return "", status.Error(codes.InvalidArgument, "the form does not have its four fields, each once; "+
 				"allowed: that of the approval's page")
 		}
@@ -239,7 +243,8 @@ func (s *site) decide(w http.ResponseWriter, r *http.Request) (to string, err er
 	// The lane is the same for the same form, so one that is sent twice is done once.
 	lane := &pb.Lane{Ledger: b.Name, Writer: "request/page-" + b.Digest[:32] + "-" + strconv.FormatUint(at, 10),
 		Sequence: 1}
-	answer, err := s.api.Approve(r.Context(), &pb.ApproveRequest{Lane: lane, Approve: &pb.Approve{Proposal: at}})
+	answer, err := s.api.Approve(r.Context(), &pb.ApproveRequest{Lane: lane,
+		Approve: &pb.Approve{Proposal: at, Comment: field["comment"]}})
 	if err != nil {
 		return "", err
 	}

@@ -217,7 +217,8 @@ func RaisedPlan() ledger.Raise {
 }
 
 // approval is one with all that it has.
-var approval = ledger.Approval{Proposal: 16, Proposer: "uid:1000", Person: "person:ben"}
+var approval = ledger.Approval{Proposal: 16, Proposer: "uid:1000", Person: "person:ben",
+	Comment: "agreed with the owner"}
 
 // approvable are actions that may need two people, as entries have them.
 func approvable() []ledger.Approvable {

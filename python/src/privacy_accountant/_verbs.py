@@ -190,8 +190,8 @@ def propose(ledger: str, refund: Action, free: Action, raise_budgets: Action, re
     return write("propose", ledger, "Propose", fill(pb.Propose(), "propose", given), request_id)
 
 
-def approve(ledger: str, proposal: int, request_id: str | None) -> Plan[pb.WriteResponse]:
-    content = fill(pb.Approve(), "approve", {"proposal": proposal})
+def approve(ledger: str, proposal: int, comment: str, request_id: str | None) -> Plan[pb.WriteResponse]:
+    content = fill(pb.Approve(comment=comment), "approve", {"proposal": proposal})
     return write("approve", ledger, "Approve", content, request_id)
 
 

@@ -308,9 +308,9 @@ class AsyncClient:
         async for dataset in self.datasets(deadline=deadline):
             yield dataset.name
 
-    async def approve(self, ledger: str, proposal: int, *, request_id: str | None = None,
+    async def approve(self, ledger: str, proposal: int, comment: str = "", *, request_id: str | None = None,
                       deadline: float | None = None) -> pb.WriteResponse:
-        return await self._carry_out(verbs.approve(ledger, proposal, request_id), deadline)
+        return await self._carry_out(verbs.approve(ledger, proposal, comment, request_id), deadline)
 
     async def withdraw(self, ledger: str, proposal: int, reason: str = "", *, request_id: str | None = None,
                        deadline: float | None = None) -> pb.WriteResponse:

@@ -352,10 +352,10 @@ class Client(Caller):
             for proposal in self.get_ledger(name, deadline=deadline).proposals:
                 yield name, proposal
 
-    def approve(self, ledger: str, proposal: int, *, request_id: str | None = None,
+    def approve(self, ledger: str, proposal: int, comment: str = "", *, request_id: str | None = None,
                 deadline: float | None = None) -> pb.WriteResponse:
         """Does what another person has proposed at the position proposal, decided on the ledger as it is now."""
-        return self._carry_out(verbs.approve(ledger, proposal, request_id), deadline)
+        return self._carry_out(verbs.approve(ledger, proposal, comment, request_id), deadline)
 
     def withdraw(self, ledger: str, proposal: int, reason: str = "", *, request_id: str | None = None,
                  deadline: float | None = None) -> pb.WriteResponse:

@@ -135,7 +135,7 @@ func writeProposals(p *cli.Program, ledgers []*accountantv1.Ledger) error {
 
 func approve(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "approve NAME --proposal POSITION",
+		Use:   "approve NAME --proposal POSITION [--comment TEXT]",
 		Short: "Do what another person has proposed",
 		Long: `Approve a proposal, which does what it proposes, decided on the ledger as it is now.
 You must be an officer, and another person than the proposer.
@@ -146,6 +146,7 @@ You must be an officer, and another person than the proposer.
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	proposal := proposalFlag(c)
+	comment := c.Flags().String("comment", "", "what you say to it; kept in the ledger")
 	w := writes.AddFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := cli.Needs(c, "proposal"); err != nil {
@@ -153,7 +154,8 @@ You must be an officer, and another person than the proposer.
 		}
 		return w.Run(c, "approved and done", func(ctx context.Context, daemon *client.Client,
 			key string) (writes.Answer, error) {
-			return daemon.WriteOnce(ctx, args[0], key, &accountantv1.Approve{Proposal: *proposal})
+			return daemon.WriteOnce(ctx, args[0], key,
+				&accountantv1.Approve{Proposal: *proposal, Comment: *comment})
 		})
 	}
 	return c

@@ -100,20 +100,24 @@ class Amount(_message.Message):
     def __init__(self, unit: _Optional[str] = ..., limit: _Optional[float] = ..., spent: _Optional[float] = ..., reserved: _Optional[float] = ..., remaining: _Optional[float] = ...) -> None: ...
 
 class Approval(_message.Message):
-    __slots__ = ["person", "proposal", "proposer"]
+    __slots__ = ["comment", "person", "proposal", "proposer"]
+    COMMENT_FIELD_NUMBER: _ClassVar[int]
     PERSON_FIELD_NUMBER: _ClassVar[int]
     PROPOSAL_FIELD_NUMBER: _ClassVar[int]
     PROPOSER_FIELD_NUMBER: _ClassVar[int]
+    comment: str
     person: str
     proposal: int
     proposer: str
-    def __init__(self, proposal: _Optional[int] = ..., proposer: _Optional[str] = ..., person: _Optional[str] = ...) -> None: ...
+    def __init__(self, proposal: _Optional[int] = ..., proposer: _Optional[str] = ..., person: _Optional[str] = ..., comment: _Optional[str] = ...) -> None: ...
 
 class Approve(_message.Message):
-    __slots__ = ["proposal"]
+    __slots__ = ["comment", "proposal"]
+    COMMENT_FIELD_NUMBER: _ClassVar[int]
     PROPOSAL_FIELD_NUMBER: _ClassVar[int]
+    comment: str
     proposal: int
-    def __init__(self, proposal: _Optional[int] = ...) -> None: ...
+    def __init__(self, proposal: _Optional[int] = ..., comment: _Optional[str] = ...) -> None: ...
 
 class Assumption(_message.Message):
     __slots__ = ["descriptive", "kind", "position", "text"]
