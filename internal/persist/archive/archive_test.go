@@ -184,7 +184,11 @@ func TestArchiveWhileCommitting(t *testing.T) {
 	h.charge("a")
 	h.write(a)
 	for _, name := range []string{"a", "b"} { // there, and about to be made
-		h.committing = func() { h.write(a) }
+		h.committing = func() {
+			if _, err := a.Write(h.store, h.now); err != nil {
+				t.Error(err)
+			}
+		}
 		h.charge(name)
 		h.write(a)
 	}
