@@ -32,7 +32,8 @@ func (w Written) End() ledger.Head {
 }
 
 const (
-	sinceTogether = 4096    // how many entries of a ledger are read at once
+	sinceTogether = 256     // how many entries of a ledger are read at once
+	viewedRows    = 4096    // how many rows a view reads before it is replaced
 	sinceBytes    = 8 << 20 // how many bytes of entries are told at once, unless one alone has more
 )
 
@@ -72,7 +73,7 @@ type reader struct {
 
 // forget has read so many rows more.
 func (r *reader) forget(n int) error {
-	if r.rows += n; r.rows < sinceTogether {
+	if r.rows += n; r.rows < viewedRows {
 		return nil
 	}
 	err := r.Used()

@@ -270,6 +270,17 @@ func TestDamagedSegments(t *testing.T) {
 	for n := range len(whole) {
 		damage(fmt.Sprint("cut off at ", n), whole[:n])
 	}
+	if err := os.WriteFile(second, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"000000000002 (copy).segment", "notes.segment", "2.segment"} { // of others
+		if err := os.WriteFile(filepath.Join(h.dir, name), whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, _, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+		t.Errorf("beside files of others: %v\n%s", err, got)
+	}
 	first, err := os.ReadFile(fileOf(h.dir, 1))
 	if err != nil {
 		t.Fatal(err)

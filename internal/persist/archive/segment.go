@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -79,7 +78,7 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s %s; allowed: all segments of one archive, from the first one on, as the daemon has written "+
-		"them", e.Path, e.Reason)
+		"them; or, for a daemon, an empty directory", e.Path, e.Reason)
 }
 
 // read returns a segment that follows the one whose file has the SHA-256 previous, with that of its own.
@@ -132,30 +131,22 @@ func written(p *recordv1.SegmentPart) persist.Written {
 		Before: ledger.Hash(p.GetBefore()), Entries: p.GetEntries()}
 }
 
-// count is how many segments a directory has; the last one has that number.
-func count(dir string) (n uint64, err error) {
+// newest is the number of an archive's last segment; 0 if it has none. Other files, such as the copies that a program
+// makes which synchronizes directories, are not looked at.
+func newest(dir string) (last uint64, err error) {
 	files, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, err
-	}
-	last := ""
-	for _, f := range files { // in the order of their names
-		if strings.HasSuffix(f.Name(), suffix) {
-			n, last = n+1, f.Name()
+	for _, f := range files {
+		var n uint64
+		if _, err := fmt.Sscanf(f.Name(), "%012d", &n); err == nil && f.Name() == filepath.Base(fileOf(dir, n)) {
+			last = max(last, n)
 		}
 	}
-	if last != "" && last != filepath.Base(fileOf(dir, n)) {
-		_, err := fmt.Sscanf(last, "%d", &n)
-		if err != nil {
-			return 0, &DamagedError{filepath.Join(dir, last), "has no number"}
-		}
-	}
-	return n, nil
+	return last, err
 }
 
 // Each calls f with the segments of an archive in order, checked, and ends where f says so.
 func Each(dir string, f func(*recordv1.Segment) (more bool, err error)) (last []byte, err error) {
-	n, err := count(dir)
+	n, err := newest(dir)
 	if err != nil {
 		return nil, err
 	}
