@@ -4,7 +4,6 @@ package ledgers
 
 import (
 	"encoding/base64"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -152,12 +151,11 @@ func newEntryWriter(p *cli.Program, format string, raw bool) *entryWriter {
 	}
 }
 
-// csvEntries writes a line an entry; with raw its stored bytes come before the cells about its set, in base64.
+// csvEntries writes a line an entry; with raw its stored bytes come last, in base64.
 func csvEntries(p *cli.Program, raw bool) *entryWriter {
-	const sets = 3 // the cells about a set
 	head := sheet.EntryHead()
 	if raw {
-		head = slices.Insert(head, len(head)-sets, "raw")
+		head = append(head, "raw")
 	}
 	w := sheet.NewCSV(p.Out, head)
 	return &entryWriter{
@@ -167,7 +165,7 @@ func csvEntries(p *cli.Program, raw bool) *entryWriter {
 				return err
 			}
 			if raw {
-				row = slices.Insert(row, len(row)-sets, base64.StdEncoding.EncodeToString(e.GetRaw()))
+				row = append(row, base64.StdEncoding.EncodeToString(e.GetRaw()))
 			}
 			return w.Row(row)
 		},
