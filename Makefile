@@ -233,7 +233,7 @@ notebooks: build $(NOTEBOOKS)/ready ## docs/notebooks, run anew and compared wit
 
 SITE = docs/site/.venv
 
-.PHONY: site pictures
+.PHONY: site pictures tasks
 
 $(SITE)/ready: docs/site/requirements.txt
 	$(PYTHON) -m venv $(SITE)
@@ -247,5 +247,9 @@ site: $(SITE)/ready ## the pages as one site with a search, in _site; every inte
 	@echo "the site begins at $(CURDIR)/_site/index.html"
 
 # Chromium draws the pages of a daemon with an example ledger.
+tasks: ## an officer's five tasks in a browser: clicks, seconds and pictures into _tasks
+	mkdir -p _tasks
+	ACCOUNTANT_SCREENS=$(CURDIR)/_tasks $(GO) test ./internal/web/browser -run TestOfficersTasks -v -count 1
+
 pictures: build ## the screenshots and the plot of README.md and docs/dashboard.md
 	$(PYTHON) docs/pictures/make.py bin

@@ -110,3 +110,76 @@ func TestFiles(t *testing.T) {
 		}
 	}
 }
+
+// A dataset's statement is a file as well: what accountctl writes as Markdown, and the API's answer as JSON. Its
+// ledgers are a table for spreadsheets. Whoever may not see the dataset gets none of them.
+func TestFilesOfADataset(t *testing.T) {
+	t.Parallel()
+	policyFile := filepath.Join(t.TempDir(), "policy.yaml")
+	d := start(t, func(c *server.Config) {
+		issuer := c.Issuers[0].URL
+		policy := "version: 1\ngrants:\n" +
+			"  - {roles: [reporter, manager], to: ['unverified:**'], on: [everything]}\n" +
+			"  - {roles: [viewer], to: ['oidc:" + issuer + "#viewer'], on: ['dataset:people']}\n" +
+			"  - {roles: [viewer], to: ['oidc:" + issuer + "#other'], on: ['prefix:other/']}\n"
+		if err := os.WriteFile(policyFile, []byte(policy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.AccessPolicy, c.Socket = policyFile, filepath.Join(t.TempDir(), "own")
+	})
+	spec := servertest.Filter("in/a", servertest.Basic(4))
+	spec.DatasetId = "people"
+	if _, err := d.Owner(t).CreateDataset(servertest.Context(t), &pb.CreateDatasetRequest{Spec: &pb.DatasetSpec{
+		Id: "people", Adjacency: spec.GetAdjacency(), Budgets: []*pb.Budget{servertest.Basic(10)},
+		MaxRecordsPerUnit: 1, BoundEnforcedBy: "the loader", Independence: "other people"}}); err != nil {
+		t.Fatal(err)
+	}
+	d.create(t, spec)
+	d.Report("in/a", servertest.Writer(), 1, pureOf(0.5))
+	ask := func(at, who string) (int, string) {
+		r, err := http.NewRequestWithContext(servertest.Context(t), http.MethodGet, "http://"+d.HTTPAddr+at, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+d.issuer.Token(who, nil))
+		code, _, body := send(t, r)
+		return code, body
+	}
+	page := d.page(t, "/dataset?id=people", d.issuer.Token("viewer", nil))
+	for _, ending := range []string{"csv", "json", "md"} {
+		at := "/file/dataset-statement." + ending + "?id=people"
+		if !strings.Contains(page, `href="`+at+`"`) {
+			t.Errorf("the page does not lead to %s", at)
+		}
+		code, body := ask(at, "viewer")
+		right := map[string]func() bool{
+			"csv": func() bool {
+				rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(body, "\ufeff"))).ReadAll()
+				// Of the dataset's budget of 10 the open ledger takes its own 4.
+				return err == nil && len(rows) == 2 && rows[1][0] == "in/a" && rows[1][1] == "people" &&
+					rows[1][5] == "1" && rows[1][6] == "0.4"
+			},
+			"json": func() bool {
+				var answer struct {
+					Statement struct{ Markdown string }
+					Ledgers   []struct{ Name string }
+				}
+				return json.Unmarshal([]byte(body), &answer) == nil && len(answer.Ledgers) == 1 &&
+					answer.Ledgers[0].Name == "in/a" && answer.Statement.Markdown != ""
+			},
+			"md": func() bool {
+				return strings.HasPrefix(body, "# Privacy statement: dataset people") && strings.Contains(body, "| in/a |")
+			},
+		}[ending]
+		if code != http.StatusOK || !right() {
+			t.Errorf("%s: %d\n%s", at, code, body)
+		}
+		if code, body := ask(at, "other"); code == http.StatusOK || strings.Contains(body, "in/a") {
+			t.Errorf("%s to somebody who may not see it: %d\n%s", at, code, body)
+		}
+	}
+}
+
+func pureOf(epsilon float64) *pb.Charge {
+	return &pb.Charge{Events: []*pb.Event{servertest.Pure(epsilon, 1)}}
+}

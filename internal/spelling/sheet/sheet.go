@@ -127,6 +127,21 @@ func LedgerSpending(r *pb.LedgerSpending) []string {
 	return row
 }
 
+// DatasetLedgerHead names the cells of DatasetLedger.
+func DatasetLedgerHead() []string {
+	return []string{"ledger", "dataset_id", "version", "policy", "state", "applications", "share", "guarantee"}
+}
+
+// DatasetLedger is a ledger of a dataset, with the share of the dataset's budget that it takes.
+func DatasetLedger(l *pb.DatasetLedger) []string {
+	state := "open"
+	if l.GetClosed() {
+		state = "closed"
+	}
+	return []string{l.GetName(), l.GetOf().GetId(), l.GetOf().GetVersion(), strings.ToLower(l.GetPolicy().String()),
+		state, strconv.FormatUint(l.GetTotalCount(), 10), spelling.Exact(l.GetShare()), l.GetGuarantee()}
+}
+
 // EntryHead names the cells of Entry.
 func EntryHead() []string {
 	return []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events", "labels", "reason",

@@ -31,7 +31,7 @@ import (
 var looked = []struct{ name, path string }{
 	{"overview", "/"}, {"ledger", ledgerPage("team/mnist")}, {"curves", "/curves?name=team/mnist"},
 	{"statement", "/statement?name=team/mnist"}, {"planner", "/planner?ask=noise"}, {"approvals", "/approvals"},
-	{"spending", "/spending?name=unverified:ann"},
+	{"spending", "/spending?by=label&label=run&name=1"},
 	{"audit", "/audit"}, {"head", "/audit?name=team/mnist"},
 }
 

@@ -279,7 +279,8 @@ func (s *site) datasetFile(r *http.Request) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	return file{name: id, message: answer, markdown: func() string { return answer.GetStatement().GetMarkdown() }}, nil
+	return file{name: id, message: answer, markdown: func() string { return answer.GetStatement().GetMarkdown() },
+		table: &table{sheet.DatasetLedgerHead(), all(answer.GetLedgers(), sheet.DatasetLedger)}}, nil
 }
 
 func (s *site) budgetFile(r *http.Request) (file, error) {

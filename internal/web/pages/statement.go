@@ -55,7 +55,8 @@ func (s *site) dataset(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	b, err := printed(answer.GetStatement().GetMarkdown(), "accountctl dataset statement "+id)
-	b.Files = filesOf("id", id, "Markdown", "dataset-statement.md", "JSON", "dataset-statement.json")
+	b.Files = filesOf("id", id, "Markdown", "dataset-statement.md", "JSON", "dataset-statement.json",
+		"its ledgers as CSV", "dataset-statement.csv")
 	return &page{Title: "Statement of dataset " + id, Section: "overview", Body: b}, err
 }
 
