@@ -168,7 +168,8 @@ func TestFilesOfADataset(t *testing.T) {
 					answer.Ledgers[0].Name == "in/a" && answer.Statement.Markdown != ""
 			},
 			"md": func() bool {
-				return strings.HasPrefix(body, "# Privacy statement: dataset people") && strings.Contains(body, "| in/a |")
+				return strings.HasPrefix(body, "# Privacy statement: dataset people") &&
+					strings.Contains(body, "| in/a |")
 			},
 		}[ending]
 		if code != http.StatusOK || !right() {

@@ -121,7 +121,8 @@ var tasks = []struct {
 		h.click(`a[href^="/file/statement.md"]`)
 		file := filepath.Join(folder, "team-l-001-statement.md")
 		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-			if b, err := os.ReadFile(file); err == nil && strings.Contains(string(b), "# Privacy statement: team/l-001") {
+			if b, err := os.ReadFile(file); err == nil &&
+				strings.Contains(string(b), "# Privacy statement: team/l-001") {
 				return
 			}
 			if time.Now().After(end) {
@@ -196,7 +197,8 @@ func (s *site) fill(t *testing.T, ledgers int) error {
 			}
 			_, err := s.owner.Report(ctx, &pb.ReportRequest{
 				Lane:   &pb.Lane{Ledger: spec.GetName(), Writer: servertest.Writer(), Sequence: 1},
-				Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(1, spent)}, Labels: map[string]string{"run": "1"}}})
+				Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(1, spent)},
+					Labels: map[string]string{"run": "1"}}})
 			return err
 		})
 	}
