@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
 	"strings"
 	"sync"
@@ -190,7 +191,9 @@ func (e *events) look(ctx context.Context, name string, refused bool) error {
 	if !ok || v.Closed {
 		return nil
 	}
-	about.Share, about.ShareOf = &share, of
+	if about.ShareOf = of; !math.IsInf(share, 1) { // which JSON cannot say; the text does
+		about.Share = &share
+	}
 	used := fmt.Sprintf("%s %% of %s is used", num.FormatReadUp(100*share, 3), of)
 	budget := fmt.Sprint(v.Raises, " ", of) // after a raise it is another one
 	if share >= nearlyUsed {

@@ -180,6 +180,8 @@ func TestEventsAreTold(t *testing.T) {
 	}
 	s.Report("small", w, 2, pureCharge(8, 1)) // 16 of 20
 	r.waits(t, append(again, "budget.nearly_used small")...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if last := r.all[len(r.all)-1]; last.ID == ids["budget.nearly_used"] {
 		t.Error("of the larger budget nothing is told that a receiver would not drop")
 	}
