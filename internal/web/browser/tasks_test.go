@@ -196,7 +196,7 @@ func (s *site) fill(t *testing.T, ledgers int) error {
 				spent = uint32(90 + i/9)
 			}
 			_, err := s.owner.Report(ctx, &pb.ReportRequest{
-				Lane:   &pb.Lane{Ledger: spec.GetName(), Writer: servertest.Writer(), Sequence: 1},
+				Lane: &pb.Lane{Ledger: spec.GetName(), Writer: servertest.Writer(), Sequence: 1},
 				Charge: &pb.Charge{Events: []*pb.Event{servertest.Pure(1, spent)},
 					Labels: map[string]string{"run": "1"}}})
 			return err
