@@ -31,7 +31,7 @@ func asJSON(s *servertest.Server, authority *servertest.Authority, certificate, 
 // has to say so here.
 var changing = map[string]bool{"CreateLedger": true, "CloseLedger": true, "Report": true, "ReportStream": true,
 	"Reserve": true, "Commit": true, "Release": true, "Expire": true, "Free": true, "Refund": true, "Raise": true,
-	"Reconcile":   true,
+	"Reconcile": true, "Observe": true,
 	"Acknowledge": true, "Propose": true, "Approve": true, "Withdraw": true, "CreateDataset": true,
 	"AmendDataset": true, "Backup": true}
 
