@@ -246,10 +246,10 @@ site: $(SITE)/ready ## the pages as one site with a search, in _site; every inte
 	SITE="$(CURDIR)/_site" $(GO) test ./docs/site -count 1
 	@echo "the site begins at $(CURDIR)/_site/index.html"
 
-# Chromium draws the pages of a daemon with an example ledger.
 tasks: ## an officer's five tasks in a browser: clicks, seconds and pictures into _tasks
 	mkdir -p _tasks
 	ACCOUNTANT_SCREENS=$(CURDIR)/_tasks $(GO) test ./internal/web/browser -run TestOfficersTasks -v -count 1
 
+# Chromium draws the pages of a daemon with an example ledger.
 pictures: build ## the screenshots and the plot of README.md and docs/dashboard.md
 	$(PYTHON) docs/pictures/make.py bin

@@ -24,8 +24,9 @@ import (
 )
 
 // spoolFile is the file of a share: a line for each thing that happened, each synced before anybody hears of it. A line
-// is a checksum and JSON. One process at a time reads and appends, under a lock on the file. A last line without its
-// end was never heard of, and is cut off; any other damage is an error, as something spent may be missing.
+// is a checksum and JSON. One process at a time reads and appends, under a lock on the file. A last line that is not
+// whole was never heard of, and is cut off; one that lacks only its end counts. Any other damage is an error, as
+// something spent may be missing.
 type spoolFile struct {
 	path string
 
@@ -143,7 +144,7 @@ func (f *spoolFile) with(do func(*os.File) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }() // which unlocks it
-	if err := lockFile(file); err != nil {
+	if err := durable.Lock(file); err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	if _, err := file.Seek(f.size, io.SeekStart); err != nil {

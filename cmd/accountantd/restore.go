@@ -18,12 +18,14 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 )
 
-const restoreHelp = `Make a data directory of FILE, which "accountctl backup" has written, or of an
-archive, the directory to which a daemon with --archive has copied what was
-written; with --until as it was at that time, or shortly before. DIR must
+const restoreHelp = `Make a data directory of FILE, which "accountctl backup" has written. DIR must
 be empty, or not be there; no daemon runs on it. FILE is checked as "accountctl
 verify --backup" does; one that is damaged is refused before anything is
 written.
+
+Or make it of an ARCHIVE, the directory to which a daemon with --archive has
+copied what was written: with --until as the store was at that time, or shortly
+before.
 
 What was charged after the backup was made is lost, and nobody can tell from it
 what that was. So the store gets another identifier, and each ledger that is
@@ -31,7 +33,7 @@ open an entry that says where it comes from. That entry charges what was
 reserved, ends the numbers of all earlier writers (what they have sent before is
 still answered with its first receipt), and the ledger takes nothing more until
 
-accountctl ledger reconcile NAME (--charge FILE | --accept-loss REASON)
+  accountctl ledger reconcile NAME (--charge FILE | --accept-loss REASON)
 
 has said what was lost. Closed ledgers could lose nothing and stay as they are.
 The key that signs heads is not in a backup: put the old signing.key into DIR,

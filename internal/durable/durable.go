@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package durable writes files that survive a power cut.
+// Package durable writes files that survive a power cut, and locks files.
 package durable
 
 import (

@@ -2,7 +2,11 @@
 
 package ledger
 
-import "github.com/dpaccountant/accountant/internal/mechanism"
+import (
+	"iter"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
 
 // MaxAppendBytes is the most that stores take in one Append or Create; more is ErrTooLarge.
 const MaxAppendBytes = 4 << 20
@@ -118,5 +122,28 @@ func (e Entry) Receipt(storeID, ledger string, hash Hash) Receipt {
 	return Receipt{
 		StoreID: storeID, Ledger: ledger, Writer: e.Writer, Sequence: e.Sequence,
 		Position: e.Position, Head: hash, Time: e.Time,
+	}
+}
+
+// All goes through the ledgers of a store whose names start with prefix and come after the name after, in the order of
+// the names' bytes. An error is the last it gives.
+func All(s Store, prefix, after string) iter.Seq2[Summary, error] {
+	const page = 1000
+	return func(yield func(Summary, error) bool) {
+		for after := after; ; {
+			found, err := s.List(prefix, after, page)
+			if err != nil {
+				yield(Summary{}, err)
+				return
+			}
+			for _, l := range found {
+				if after = l.Genesis.Spec.Name; !yield(l, nil) {
+					return
+				}
+			}
+			if len(found) < page {
+				return
+			}
+		}
 	}
 }

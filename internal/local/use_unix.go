@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dpaccountant/accountant/internal/durable"
 )
 
 // WhileUsed writes note into the lock file at path, and calls unused once no process has held a
@@ -32,25 +34,16 @@ func WhileUsed(path, note string, grace time.Duration, unused func()) error {
 		return errors.Join(fmt.Errorf("%s: %w", path, err), unix.Close(fd))
 	}
 	go func() {
-		for lock(fd, unix.LOCK_EX) == nil { // nobody uses it
-			if lock(fd, unix.LOCK_UN) != nil {
+		for durable.Flock(fd, unix.LOCK_EX) == nil { // nobody uses it
+			if durable.Flock(fd, unix.LOCK_UN) != nil {
 				break
 			}
 			time.Sleep(grace)
-			if lock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil { // and still nobody does
+			if durable.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil { // and still nobody does
 				break
 			}
 		}
 		unused() // also if the file system has no locks after all
 	}()
 	return nil
-}
-
-// lock is flock(2), again where a signal interrupts it.
-func lock(fd, how int) (err error) {
-	for {
-		if err = unix.Flock(fd, how); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }

@@ -29,7 +29,7 @@ func Privacy(r *pb.QueryPrivacyRequest, solve Solver, stop func() bool) (*pb.Que
 	return questions.FromAnswer(q.Question, answer, questions.Standing{Mechanisms: q.Workload}), nil
 }
 
-// Curve answers QueryPrivacyCurve for a workload; stop is as of Privacy.
+// Curve answers QueryPrivacyCurve for a workload. It stops as Privacy does.
 func Curve(r *pb.QueryPrivacyCurveRequest, stop func() bool) (*pb.QueryPrivacyCurveResponse, error) {
 	q, err := questions.ToCurveQuestion(r)
 	if err != nil {
@@ -43,7 +43,7 @@ func Curve(r *pb.QueryPrivacyCurveRequest, stop func() bool) (*pb.QueryPrivacyCu
 	return questions.FromCurve(curve, questions.Standing{Mechanisms: q.Workload}), nil
 }
 
-// Calibrate answers Calibrate for a workload; stop is as of Privacy.
+// Calibrate answers Calibrate for a workload. It stops as Privacy does.
 func Calibrate(r *pb.CalibrateRequest, stop func() bool) (*pb.CalibrateResponse, error) {
 	q, err := questions.ToCalibration(r)
 	if err != nil {

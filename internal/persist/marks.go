@@ -24,13 +24,7 @@ func markBackup(name string, f *os.File, now time.Time) (size int64, err error) 
 	if err != nil {
 		return 0, err
 	}
-	err = rows.InBoth(db, func(meta *bolt.Bucket) error {
-		return rows.PutMark(meta, rows.BackupKey, rows.NumberKey(uint64(now.UnixNano())))
-	})
-	err = errors.Join(err, db.View(func(tx *bolt.Tx) error {
-		size = tx.Size()
-		return nil
-	}))
+	size, err = rows.MarkBackup(db, now)
 	return size, errors.Join(err, db.Close())
 }
 

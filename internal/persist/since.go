@@ -38,9 +38,9 @@ const (
 )
 
 // Since calls each with what was written to ledgers, of all of them as they are at one moment. after says up to which
-// entry a ledger is known, and whether anything of it is; ledgers is nil for all. It returns the keys
-// that the store is bound to. The moment is held in a transaction, during which no page of the file is used again: each
-// must not wait for what is slow.
+// entry a ledger is known, and whether anything of it is; ledgers is nil for all. It returns the keys that the store is
+// bound to. The moment is held in a transaction, during which no page of the file is used again: each must not wait for
+// what is slow.
 func (s *Store) Since(ledgers []string, after func(ledger string) (at ledger.Head, known bool),
 	each func(Written) error) (keys []rows.BoundKey, err error) {
 	err = s.view(func(v *rows.View) error {

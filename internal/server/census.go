@@ -61,28 +61,22 @@ func (c *census) run(end context.Context) {
 // count sets the number, and reports whether it is right: no ledger was made meanwhile, and all could be read. A ledger
 // that cannot be read ends the count and nothing else: it affects no other.
 func (c *census) count(end context.Context) bool {
-	const page = 1000
 	c.making.Lock()
 	before, n := c.made.Load(), 0
 	c.making.Unlock()
-	for last := ""; ; {
-		list, err := c.store.List("", last, page)
+	last := ""
+	for l, err := range ledger.All(c.store, "", "") {
 		if err != nil {
 			c.logger.Warn("ledgers are not all counted", "after", last, "error", err)
 			return false
 		}
-		for _, l := range list {
-			if l.Genesis.Spec.Dataset == nil {
-				n++
-			}
-			c.found(l)
-		}
-		if len(list) < page {
-			break
-		}
-		if last = list[page-1].Genesis.Spec.Name; end.Err() != nil {
+		if end.Err() != nil {
 			return false
 		}
+		if last = l.Genesis.Spec.Name; l.Genesis.Spec.Dataset == nil {
+			n++
+		}
+		c.found(l)
 	}
 	c.making.Lock()
 	defer c.making.Unlock()

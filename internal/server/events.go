@@ -130,30 +130,24 @@ func (e *events) run(ctx context.Context) {
 
 // lookBack notes the ledgers that were written to of late.
 func (e *events) lookBack(ctx context.Context) error {
-	const page = 100
 	since := time.Now().Add(-toldAgain)
-	for last := ""; ; {
-		found, err := e.store.List("", last, page)
+	for l, err := range ledger.All(e.store, "", "") {
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		for _, l := range found {
-			last = l.Genesis.Spec.Name
-			if l.Head.Position == 0 || ledger.IsSystem(last) {
-				continue
-			}
-			newest, err := e.store.Records(last, l.Head.Position, 1)
-			if err != nil {
-				return err
-			}
-			if len(newest) > 0 && newest[0].Entry.Time.After(since) {
-				e.changed(last)
-			}
+		name := l.Genesis.Spec.Name
+		if l.Head.Position == 0 || ledger.IsSystem(name) {
+			continue
 		}
-		if len(found) < page {
-			return nil
+		newest, err := e.store.Records(name, l.Head.Position, 1)
+		if err != nil {
+			return err
+		}
+		if len(newest) > 0 && newest[0].Entry.Time.After(since) {
+			e.changed(name)
 		}
 	}
+	return nil
 }
 
 // look tells what there is to tell of a ledger.

@@ -571,16 +571,10 @@ func TestOldLoginsApproveNothing(t *testing.T) {
 // Where nobody can log in the page shows the command, and takes no form.
 func TestWithoutALoginThePageShowsTheCommand(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "policy.yaml")
-	d := start(t, func(c *server.Config) {
-		issuer := c.Issuers[0].URL
-		policy := fmt.Sprintf("version: 1\ngrants:\n  - {roles: [officer, manager], to: ['oidc:%[1]s#ann', "+
-			"'oidc:%[1]s#ben', 'unverified:**'], on: [everything]}\ntwo_people: {within: 1h}\n", issuer)
-		if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c.AccessPolicy = file
-	})
+	d := start(t, ruled(t, "grants:",
+		"  - {roles: [officer, manager], on: [everything],",
+		"     to: ['oidc:ISSUER#ann', 'oidc:ISSUER#ben', 'unverified:**']}",
+		"two_people: {within: 1h}"))
 	spec := servertest.Filter("team/a", servertest.Basic(2))
 	d.create(t, spec)
 	budget := proto.Clone(spec.GetBudgets()[0]).(*pb.Budget)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"html"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,18 +21,7 @@ import (
 // ledger that is hidden from them. What others wrote is no formula in them.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	policyFile := filepath.Join(t.TempDir(), "policy.yaml")
-	d := start(t, func(c *server.Config) {
-		issuer := c.Issuers[0].URL
-		policy := "version: 1\ngrants:\n" +
-			"  - {roles: [manager, reporter], to: ['unverified:**'], on: [everything]}\n" +
-			"  - {roles: [viewer], to: ['oidc:" + issuer + "#viewer'], on: ['prefix:seen/']}\n" +
-			"  - {roles: [auditor], to: ['oidc:" + issuer + "#auditor'], on: ['prefix:seen/']}\n"
-		if err := os.WriteFile(policyFile, []byte(policy), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c.AccessPolicy = policyFile
-	})
+	d := start(t, ruled(t, seen...))
 	for _, name := range []string{"seen/a", "hidden"} {
 		spec := servertest.Filter(name, servertest.Basic(10))
 		spec.Owner = "=1+1"
@@ -115,17 +103,12 @@ func TestFiles(t *testing.T) {
 // ledgers are a table for spreadsheets. Whoever may not see the dataset gets none of them.
 func TestFilesOfADataset(t *testing.T) {
 	t.Parallel()
-	policyFile := filepath.Join(t.TempDir(), "policy.yaml")
 	d := start(t, func(c *server.Config) {
-		issuer := c.Issuers[0].URL
-		policy := "version: 1\ngrants:\n" +
-			"  - {roles: [reporter, manager], to: ['unverified:**'], on: [everything]}\n" +
-			"  - {roles: [viewer], to: ['oidc:" + issuer + "#viewer'], on: ['dataset:people']}\n" +
-			"  - {roles: [viewer], to: ['oidc:" + issuer + "#other'], on: ['prefix:other/']}\n"
-		if err := os.WriteFile(policyFile, []byte(policy), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c.AccessPolicy, c.Socket = policyFile, filepath.Join(t.TempDir(), "own")
+		ruled(t, "grants:",
+			"  - {roles: [reporter, manager], to: ['unverified:**'], on: [everything]}",
+			"  - {roles: [viewer], to: ['oidc:ISSUER#viewer'], on: ['dataset:people']}",
+			"  - {roles: [viewer], to: ['oidc:ISSUER#other'], on: ['prefix:other/']}")(c)
+		c.Socket = filepath.Join(t.TempDir(), "own")
 	})
 	spec := servertest.Filter("in/a", servertest.Basic(4))
 	spec.DatasetId = "people"

@@ -6,13 +6,10 @@ import (
 	"html"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
@@ -67,18 +64,7 @@ func TestPlannerSaysWhatItLookedAt(t *testing.T) {
 // nothing, and needs no right to. Others learn nothing.
 func TestPlannerAnswersReaders(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "policy.yaml")
-	policy := "version: 1\ngrants:\n" +
-		"  - {roles: [manager, reporter], to: ['unverified:**'], on: [everything]}\n"
-	d := start(t, func(c *server.Config) {
-		issuer := c.Issuers[0].URL
-		policy += "  - {roles: [viewer], to: ['oidc:" + issuer + "#viewer'], on: ['prefix:seen/']}\n" +
-			"  - {roles: [auditor], to: ['oidc:" + issuer + "#auditor'], on: ['prefix:seen/']}\n"
-		if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c.AccessPolicy = file
-	})
+	d := start(t, ruled(t, seen...))
 	for _, name := range []string{"seen/a", "hidden"} {
 		d.create(t, &pb.LedgerSpec{Name: name, Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Policy: pb.LedgerSpec_FILTER,
 			Budgets: []*pb.Budget{{Epsilon: new(3.0), Delta: new(1e-6), Guard: pb.Budget_RDP, Order: new(8.0)}}})

@@ -4,13 +4,10 @@ package web_test
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
@@ -18,18 +15,7 @@ import (
 // the entries, the refusals) which role it needs. An auditor sees all of it, and neither sees another ledger.
 func TestViewersPage(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "policy.yaml")
-	d := start(t, func(c *server.Config) {
-		issuer := c.Issuers[0].URL
-		policy := "version: 1\ngrants:\n" +
-			"  - {roles: [manager, reporter], to: ['unverified:**'], on: [everything]}\n" +
-			"  - {roles: [viewer], to: ['oidc:" + issuer + "#viewer'], on: ['prefix:seen/']}\n" +
-			"  - {roles: [auditor], to: ['oidc:" + issuer + "#auditor'], on: ['prefix:seen/']}\n"
-		if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c.AccessPolicy = file
-	})
+	d := start(t, ruled(t, seen...))
 	for _, name := range []string{"seen/a", "hidden"} {
 		d.create(t, servertest.Filter(name, servertest.Basic(10)))
 		d.Report(name, servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{servertest.Pure(0.5, 1)},

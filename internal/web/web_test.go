@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,24 @@ func start(t *testing.T, change func(*server.Config)) daemon {
 	}
 	return daemon{servertest.StartWith(t, servertest.Config{Server: config}), issuer}
 }
+
+// ruled gives a daemon an access policy with these lines. ISSUER in them is the issuer of its tokens.
+func ruled(t *testing.T, lines ...string) func(*server.Config) {
+	return func(c *server.Config) {
+		t.Helper()
+		policy := "version: 1\n" + strings.ReplaceAll(strings.Join(lines, "\n"), "ISSUER", c.Issuers[0].URL) + "\n"
+		c.AccessPolicy = filepath.Join(t.TempDir(), "policy.yaml")
+		if err := os.WriteFile(c.AccessPolicy, []byte(policy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// seen lets a viewer and an auditor see the ledgers below seen/, and every program write.
+var seen = []string{"grants:",
+	"  - {roles: [manager, reporter], to: ['unverified:**'], on: [everything]}",
+	"  - {roles: [viewer], to: ['oidc:ISSUER#viewer'], on: ['prefix:seen/']}",
+	"  - {roles: [auditor], to: ['oidc:ISSUER#auditor'], on: ['prefix:seen/']}"}
 
 // request is a call of a method with headers of the form "Name: value".
 func (d daemon) request(t *testing.T, method, body string, headers ...string) *http.Request {

@@ -7,38 +7,27 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
-// page is how many ledgers, or entries, are read at once.
+// page is how many entries are read at once.
 const page = 1000
 
-// errEnough ends a walk before the end of the list.
-var errEnough = errors.New("enough")
-
-// each calls f with the ledgers whose names begin with prefix and come after a name, in order.
-func each(ctx context.Context, store ledger.Store, prefix, after string, f func(ledger.Spec) error) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		found, err := store.List(prefix, after, page)
-		if err != nil {
-			return err
-		}
-		for _, l := range found {
-			after = l.Genesis.Spec.Name
-			if err := f(l.Genesis.Spec); err != nil {
-				return err
+// specs goes through the ledgers whose names begin with prefix and come after a name, in order, as long as the context
+// lasts. An error is the last it gives.
+func specs(ctx context.Context, store ledger.Store, prefix, after string) iter.Seq2[ledger.Spec, error] {
+	return func(yield func(ledger.Spec, error) bool) {
+		for l, err := range ledger.All(store, prefix, after) {
+			if err = cmp.Or(err, ctx.Err()); !yield(l.Genesis.Spec, err) || err != nil {
+				return
 			}
-		}
-		if len(found) < page {
-			return nil
 		}
 	}
 }
@@ -86,39 +75,42 @@ func BudgetOf(store ledger.Store, datasetID string) (string, error) {
 // Family returns the ledgers that carry a dataset's identifier, in the order of their names: those without a parent,
 // and those below these. The dataset is given by the name of its record.
 func Family(ctx context.Context, store ledger.Store, dataset string) (roots, below []string, err error) {
-	err = each(ctx, store, "", "", func(s ledger.Spec) error {
+	for s, err := range specs(ctx, store, "", "") {
 		switch {
+		case err != nil:
+			return nil, nil, err
 		case s.Dataset != nil || s.DatasetID == "" || ledger.DatasetName(s.DatasetID) != dataset:
 		case s.Parent == "":
 			roots = append(roots, s.Name)
 		case !ledger.IsDataset(s.Parent):
 			below = append(below, s.Name)
 		}
-		return nil
-	})
-	return roots, below, err
+	}
+	return roots, below, nil
 }
 
 // OfBudget returns the ledgers that the budget of a dataset's record pays for, at any depth.
 func OfBudget(ctx context.Context, store ledger.Store, payer string) (names []string, err error) {
 	payers := map[string]string{} // by dataset_id
-	err = each(ctx, store, "", "", func(s ledger.Spec) (err error) {
+	for s, err := range specs(ctx, store, "", "") {
+		if err != nil {
+			return nil, err
+		}
 		if s.Dataset != nil || s.DatasetID == "" {
-			return nil
+			continue
 		}
 		of, known := payers[s.DatasetID]
 		if !known {
 			if of, err = BudgetOf(store, s.DatasetID); err != nil {
-				return err
+				return nil, err
 			}
 			payers[s.DatasetID] = of
 		}
 		if of == payer {
 			names = append(names, s.Name)
 		}
-		return nil
-	})
-	return names, err
+	}
+	return names, nil
 }
 
 // Shares returns the ledgers of a dataset's record, in the order in which they came, with what is set aside or
@@ -154,21 +146,20 @@ func Shares(ctx context.Context, store ledger.Store, dataset string) ([]share.Sh
 // have.
 func InRange(ctx context.Context, store ledger.Store, r ledger.NameRange,
 	shown func(ledger.Spec) bool) (names []string, err error) {
-	err = each(ctx, store, r.Prefix, r.After(), func(s ledger.Spec) error {
-		switch {
-		case r.IsBefore(s.Name):
-			return errEnough
-		case r.Contains(s.Name) && (shown == nil || shown(s)):
+	for s, err := range specs(ctx, store, r.Prefix, r.After()) {
+		if err != nil {
+			return nil, err
+		}
+		if r.IsBefore(s.Name) {
+			break
+		}
+		if r.Contains(s.Name) && (shown == nil || shown(s)) {
 			names = append(names, s.Name)
 		}
 		if len(names) > ledger.MaxMembers {
-			return fmt.Errorf("%w: more than %d ledgers %v; allowed: at most %[2]d: a narrower range",
+			return nil, fmt.Errorf("%w: more than %d ledgers %v; allowed: at most %[2]d: a narrower range",
 				ledger.ErrOutOfRange, ledger.MaxMembers, r)
 		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return nil, err
 	}
 	if names == nil {
 		return nil, fmt.Errorf("%w: no ledger %v; allowed: a range with at least one ledger that you may "+

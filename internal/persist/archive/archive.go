@@ -190,5 +190,5 @@ func (a *Archive) Run(ctx context.Context, from Source, every time.Duration, wro
 // Is reports whether a path leads to a directory, as an archive is one.
 func Is(path string) bool {
 	info, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist) && err == nil && info.IsDir()
+	return err == nil && info.IsDir()
 }

@@ -15,9 +15,9 @@ import (
 
 // NoMomentError says that an archive has no complete segment, or none that early.
 type NoMomentError struct {
-	Dir           string
-	Until         time.Time
-	First, Newest time.Time // of its complete segments; zero where it has none
+	Dir   string
+	Until time.Time
+	First time.Time // of its complete segments; zero where it has none
 }
 
 func (e *NoMomentError) Error() string {
@@ -32,25 +32,18 @@ func (e *NoMomentError) Error() string {
 // written until then; a zero time is for the newest of all. It returns the moment.
 func Rebuild(ctx context.Context, dir string, until time.Time, path string,
 	progress func(done, of uint64)) (at time.Time, err error) {
-	last, total, at, err := moment(dir, until)
+	store, last, at, err := moment(dir, until)
 	if err != nil {
 		return at, err
 	}
-	var r *persist.Rebuild
-	defer func() {
-		if err != nil && r != nil {
-			err = errors.Join(err, r.Discard())
-		}
-	}()
+	r, err := persist.NewRebuild(path, store)
+	if err != nil {
+		return at, err
+	}
 	var keys []rows.BoundKey
 	_, err = Each(dir, func(s *recordv1.Segment) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
-		}
-		if r == nil {
-			if r, err = persist.NewRebuild(path, s.GetStoreId()); err != nil {
-				return false, err
-			}
 		}
 		for _, p := range s.GetParts() {
 			if err := r.Add(written(p)); err != nil {
@@ -62,19 +55,17 @@ func Rebuild(ctx context.Context, dir string, until time.Time, path string,
 				return false, &DamagedError{fileOf(dir, s.GetNumber()), "is damaged: " + err.Error()}
 			}
 		}
-		progress(s.GetNumber(), total)
+		progress(s.GetNumber(), last)
 		return s.GetNumber() < last, nil
 	})
 	if err != nil {
-		return at, err
+		return at, errors.Join(err, r.Discard())
 	}
-	done := r
-	r = nil
-	return at, done.Finish(keys, at)
+	return at, r.Finish(keys, at)
 }
 
-// moment finds the newest complete segment that was written until a time.
-func moment(dir string, until time.Time) (last, total uint64, at time.Time, err error) {
+// moment finds the newest complete segment that was written until a time, and the store that it is of.
+func moment(dir string, until time.Time) (store string, last uint64, at time.Time, err error) {
 	var first time.Time
 	_, err = Each(dir, func(s *recordv1.Segment) (bool, error) {
 		if !s.GetComplete() {
@@ -87,13 +78,13 @@ func moment(dir string, until time.Time) (last, total uint64, at time.Time, err 
 		if !until.IsZero() && t.After(until) {
 			return false, nil
 		}
-		last, at = s.GetNumber(), t
+		store, last, at = s.GetStoreId(), s.GetNumber(), t
 		return true, nil
 	})
 	if err == nil && last == 0 {
 		err = &NoMomentError{Dir: dir, Until: until, First: first}
 	}
-	return last, last, at, err
+	return store, last, at, err
 }
 
 func boundKeys(s *recordv1.Segment) (keys []rows.BoundKey, err error) {

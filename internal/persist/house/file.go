@@ -87,19 +87,11 @@ func (w *File) Finish(now time.Time) (path string, err error) {
 	if err := w.tx.Commit(); err != nil {
 		return "", err
 	}
-	if err := rows.InBoth(w.db, func(meta *bolt.Bucket) error {
-		return rows.PutMark(meta, rows.BackupKey, rows.NumberKey(uint64(now.UnixNano())))
-	}); err != nil {
+	size, err := rows.MarkBackup(w.db, now)
+	if err != nil {
 		return "", err
 	}
 	path = w.db.Path()
-	var size int64
-	if err := w.db.View(func(tx *bolt.Tx) error {
-		size = tx.Size()
-		return nil
-	}); err != nil {
-		return "", err
-	}
 	return path, errors.Join(w.db.Close(), os.Truncate(path, size))
 }
 

@@ -61,21 +61,17 @@ func Each(v *rows.View, b rows.Bucket, f func(key, stored []byte) error) error {
 // Contents reads all of a store, checking each ledger's chain up to its head, and returns a digest of
 // it.
 func Contents(s ledger.Store) (c record.Contents, err error) {
-	const page = 1000
-	for after := ""; ; {
-		list, err := s.List("", after, page)
-		if err != nil || len(list) == 0 {
+	for sum, err := range ledger.All(s, "", "") {
+		if err != nil {
 			return c, err
 		}
-		for _, sum := range list {
-			after = sum.Genesis.Spec.Name
-			head, err := chain(s, sum)
-			if err != nil {
-				return c, err
-			}
-			c.Add(after, head)
+		head, err := chain(s, sum)
+		if err != nil {
+			return c, err
 		}
+		c.Add(sum.Genesis.Spec.Name, head)
 	}
+	return c, nil
 }
 
 // chain reads a ledger from its genesis on, and returns its head.

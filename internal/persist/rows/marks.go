@@ -5,6 +5,7 @@ package rows
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,9 +23,9 @@ var (
 	// BackupKey → the time (8 bytes, Unix nanoseconds) at which the file was made as a
 	// backup. Only a restore removes it.
 	BackupKey = []byte("backup")
-	// LeftKey → the time (8 bytes, Unix nanoseconds) from which on the store's ledgers go on elsewhere, whether they
-	// have arrived (1 byte), and where. Only
-	// a store that is made of the file is without it.
+	// LeftKey → the time (8 bytes, Unix nanoseconds) from which on the store's ledgers go on
+	// elsewhere, whether they have arrived (1 byte), and where. Only a store that is made of the
+	// file is without it.
 	LeftKey = []byte(LeftName)
 	// GapsKey → the newest log key (8 bytes) of a store that was in a database, whose daemons leave gaps
 	// between the log keys.
@@ -86,6 +87,17 @@ func InBoth(db *bolt.DB, change func(meta *bolt.Bucket) error) error {
 // PutMark writes a row of the meta bucket.
 func PutMark(meta *bolt.Bucket, key, value []byte) error {
 	return meta.Put(key, Seal(MetaBucket, key, append(make([]byte, ChecksumSize), value...)))
+}
+
+// MarkBackup marks a file as a backup, and returns how many bytes of it are used.
+func MarkBackup(db *bolt.DB, now time.Time) (size int64, err error) {
+	err = InBoth(db, func(meta *bolt.Bucket) error {
+		return PutMark(meta, BackupKey, NumberKey(uint64(now.UnixNano())))
+	})
+	return size, errors.Join(err, db.View(func(tx *bolt.Tx) error {
+		size = tx.Size()
+		return nil
+	}))
 }
 
 // Left says that the ledgers of a store were moved away from it.

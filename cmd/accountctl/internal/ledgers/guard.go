@@ -17,8 +17,7 @@ favours least. With --parent only guards whose share the parent can set aside ar
 The answer says which it is; --explain-guard shows what other guards would allow.`
 
 // writeChoice says for people which guard was chosen and how much of each run fits under it alone; explained also what
-// other guards would allow,
-// of which payer, unless it is empty, may not take all.
+// other guards would allow, of which payer, unless it is empty, may not take all.
 func writeChoice(p *cli.Program, ch guards.Choice, payer string, explained bool) error {
 	best, fits := ch.Among[0], make([]string, len(ch.Runs))
 	for i, run := range ch.Runs {
