@@ -84,15 +84,13 @@ func startSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(options(chromium(), profile),
+	in, end, err := launch(profile,
 		chromedp.Flag("ignore-certificate-errors-spki-list", strings.Join(trusted, ",")),
-		chromedp.Flag("host-resolver-rules", "MAP "+host+":443 "+s.HTTPAddr))...)
-	t.Cleanup(stop)
-	in, quit := chromedp.NewContext(allocator)
-	t.Cleanup(quit)
-	if err := chromedp.Run(in); err != nil {
+		chromedp.Flag("host-resolver-rules", "MAP "+host+":443 "+s.HTTPAddr))
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(end)
 	s.browser = in
 	return s
 }

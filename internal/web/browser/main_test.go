@@ -13,10 +13,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -35,28 +35,14 @@ var (
 	browser context.Context // the one browser of all tests
 )
 
-// ended is set once a browser has ended by itself, as Chromium rarely does on a busy machine.
-var ended atomic.Bool
-
-// TestMain runs the tests again, once, if the browser ended in their midst: that says nothing about the pages.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	status := run(m)
-	if ended.Load() && os.Getenv("BROWSER_ENDED") == "" {
-		fmt.Println("the browser ended by itself; the tests run again")
-		again := exec.Command(os.Args[0], os.Args[1:]...)
-		again.Env = append(os.Environ(), "BROWSER_ENDED=1")
-		again.Stdout, again.Stderr = os.Stdout, os.Stderr
-		_ = again.Run()
-		status = again.ProcessState.ExitCode()
-	}
-	os.Exit(status)
+	os.Exit(run(m))
 }
 
 // run builds both commands and starts the browser, once for all tests.
 func run(m *testing.M) int {
-	path := chromium()
-	if path == "" {
+	if chromium() == "" {
 		const text = "no chromium is installed, so the dashboard is not tested in a browser (apt-get install chromium)"
 		if os.Getenv("NEEDS_BROWSER") == "1" {
 			fmt.Println("FAIL: " + text)
@@ -77,25 +63,43 @@ func run(m *testing.M) int {
 		fmt.Printf("%v\n%s", err, out)
 		return 1
 	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options(path, filepath.Join(dir, "profile"))...)
-	defer stop()
-	var quit context.CancelFunc
-	browser, quit = chromedp.NewContext(allocator)
-	defer quit()
-	if err := chromedp.Run(browser); err != nil {
+	in, end, err := launch(filepath.Join(dir, "profile"))
+	if err != nil {
 		fmt.Println("the browser does not start:", err)
 		return 1
 	}
+	defer end()
+	browser = in
 	return m.Run()
 }
 
-// options are those of a browser without a window.
-func options(path, profile string) []chromedp.ExecAllocatorOption {
-	return append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.UserDataDir(profile),
-		chromedp.WSURLReadTimeout(2*time.Minute),
+// launch starts a browser without a window, and returns what ends it.
+//
+// The kernel kills it with the thread that started it (Pdeathsig of prctl(2)), and threads of the daemons in these
+// tests end where they have stepped back behind others. So a thread of its own starts it, and stays until it ends.
+func launch(profile string, more ...chromedp.ExecAllocatorOption) (context.Context, func(), error) {
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(append(
+		chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(2*time.Minute),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"))
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none")), more...)...)
+	in, quit := chromedp.NewContext(allocator)
+	started, ended := make(chan error), make(chan struct{})
+	go func() {
+		goruntime.LockOSThread()
+		started <- chromedp.Run(in)
+		<-ended
+	}()
+	end := sync.OnceFunc(func() {
+		quit()
+		stop()
+		close(ended)
+	})
+	if err := <-started; err != nil {
+		end()
+		return nil, nil, err
+	}
+	return in, end, nil
 }
 
 func chromium() string {
@@ -351,12 +355,6 @@ func (p *tab) until(complaint, expression string, out any, right func() bool) {
 
 // whereabouts is where the browser is, and what it shows.
 func (p *tab) whereabouts() string {
-	select {
-	case <-chromedp.FromContext(p).Browser.LostConnection:
-		ended.Store(true)
-		return "the browser has ended"
-	default:
-	}
 	var where, body string
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p), 10*time.Second)
 	defer cancel()
