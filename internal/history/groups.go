@@ -41,7 +41,8 @@ type Groups struct {
 	groups     []*Group
 	mechanisms []mechanism.Mechanism
 	at         map[mechanism.Mechanism]uint32
-	open       map[uint64]*holding
+	flow       ledger.Flow
+	made       map[uint64]*Group // of open reservations, by position; nil by mechanism
 	cells      int
 }
 
@@ -63,17 +64,10 @@ type cell struct {
 	reserved, inChild uint64 // by open reservations; child ledgers' are among the reserved
 }
 
-// holding is an open reservation.
-type holding struct {
-	group *Group // nil by mechanism
-	child bool
-	rest  []cell // with what is left as charged
-}
-
 // NewGroups begins at the empty ledger.
 func NewGroups(log Log, name string, by By, key string) *Groups {
 	return &Groups{log: log, ledger: name, by: by, key: key, index: map[string]int{},
-		at: map[mechanism.Mechanism]uint32{}, open: map[uint64]*holding{}}
+		at: map[mechanism.Mechanism]uint32{}, made: map[uint64]*Group{}}
 }
 
 // Position is that of the newest entry that was taken.
@@ -107,143 +101,116 @@ func (g *Groups) Take(records []ledger.Record) error {
 }
 
 func (g *Groups) take(e ledger.Entry) error {
+	moves := g.flow.Take(e)
+	if len(moves) == 0 {
+		return nil
+	}
 	d := e.Action.Details()
-	switch {
-	case d.From == d.To:
-		return nil
-	case d.From == ledger.PotBudget && d.To == ledger.PotReserved:
-		return g.reserve(e, d)
-	case d.From == ledger.PotReserved && d.About == 0: // a closing, a restore
-		for _, position := range slices.Sorted(keys(g.open)) {
-			g.spendRest(position, e)
+	for i := range moves {
+		m := &moves[i]
+		from, to, err := g.between(e, d, m)
+		if err != nil {
+			return err
 		}
-		return nil
-	case d.From == ledger.PotReserved && d.To == ledger.PotBudget:
-		g.give(d.About)
-		return nil
-	case d.From == ledger.PotReserved && len(d.Events) == 0:
-		g.spendRest(d.About, e)
-		return nil
-	case d.From == ledger.PotReserved:
-		return g.commit(e, d)
-	case d.From == ledger.PotCharged:
-		return g.refund(d)
+		var last *Group
+		for _, p := range m.Parts {
+			n := g.number(p.Mechanism)
+			if m.From != ledger.PotBudget && !g.cell(g.groupOf(from, n), n).take(m, p.Count) {
+				return fmt.Errorf("%w: entry %d takes more than there is", ledger.ErrDamaged, e.Position)
+			}
+			if m.To == ledger.PotBudget {
+				continue
+			}
+			group := g.groupOf(to, n)
+			g.cell(group, n).put(m, p.Count)
+			if g.by == ByMechanism && group != last && len(d.Events) > 0 {
+				group.Entries++
+				group.Last = e.Time
+				last = group
+			}
+		}
+		if to != nil && len(d.Events) > 0 {
+			to.Entries++
+			to.Last = e.Time
+		}
 	}
-	group := g.of(e, d, nil)
-	g.add(group, e, d, func(c *cell, n uint64) { c.charged += n })
 	return nil
 }
 
-func (g *Groups) reserve(e ledger.Entry, d ledger.Details) error {
-	h := &holding{group: g.of(e, d, nil), child: d.Child != ""}
-	for _, p := range mechanism.Merge(d.Events) {
-		h.rest = append(h.rest, cell{mechanism: g.number(p.Mechanism), charged: p.Count})
+// between returns the group that a move takes from, and the one that it gives to. By mechanism there are none.
+func (g *Groups) between(e ledger.Entry, d ledger.Details, m *ledger.Move) (from, to *Group, err error) {
+	switch m.From {
+	case ledger.PotCharged:
+		from, err = g.charging(m, d.About)
+	case ledger.PotReserved:
+		if m.Missing {
+			return nil, nil, fmt.Errorf("%w: entry %d takes more from reservation %d than that holds",
+				ledger.ErrDamaged, e.Position, m.Held.Position)
+		}
+		if from = g.made[m.Held.Position]; m.To == ledger.PotCharged {
+			to = g.spender(e, d, m, from)
+		}
+		if len(m.Held.Rest) == 0 {
+			delete(g.made, m.Held.Position)
+		}
+	default:
+		if to = g.find(e, d, m, nil); m.To == ledger.PotReserved && to != nil {
+			g.made[m.Held.Position] = to
+		}
 	}
-	g.add(h.group, e, d, h.hold)
-	g.open[e.Position] = h
-	return nil
+	return from, to, err
 }
 
-func (h *holding) hold(c *cell, n uint64) {
+// spender is the group for which an entry charges what a reservation held: that of the entry if a person wrote it,
+// and otherwise whoever reserved it; by month, when it was charged.
+func (g *Groups) spender(e ledger.Entry, d ledger.Details, m *ledger.Move, made *Group) *Group {
+	if len(d.Events) == 0 && g.by != ByMonth {
+		return made
+	}
+	return g.find(e, d, m, made)
+}
+
+func (c *cell) take(m *ledger.Move, n uint64) bool {
+	of := &c.charged
+	if m.From == ledger.PotReserved {
+		of = &c.reserved
+		if m.Held.Child != "" {
+			c.inChild -= n
+		}
+	}
+	before := *of
+	*of -= n
+	return before >= n
+}
+
+func (c *cell) put(m *ledger.Move, n uint64) {
+	if m.To == ledger.PotCharged {
+		c.charged += n
+		return
+	}
 	c.reserved += n
-	if h.child {
+	if m.Held.Child != "" {
 		c.inChild += n
 	}
 }
 
-func (h *holding) let(c *cell, n uint64) {
-	c.reserved -= n
-	if h.child {
-		c.inChild -= n
-	}
-}
-
-// give gives back what is left of a reservation.
-func (g *Groups) give(position uint64) {
-	if h := g.open[position]; h != nil {
-		for _, c := range h.rest {
-			h.let(g.cell(g.groupOf(h.group, c.mechanism), c.mechanism), c.charged)
-		}
-		delete(g.open, position)
-	}
-}
-
-// spendRest charges what is left of a reservation, for whoever reserved it; by month, for when that was.
-func (g *Groups) spendRest(position uint64, e ledger.Entry) {
-	h := g.open[position]
-	if h == nil {
-		return
-	}
-	rest := h.rest
-	g.give(position)
-	to := h.group
-	if g.by == ByMonth {
-		to = g.of(e, ledger.Details{}, nil)
-	}
-	for _, c := range rest {
-		g.cell(g.groupOf(to, c.mechanism), c.mechanism).charged += c.charged
-	}
-}
-
-func (g *Groups) commit(e ledger.Entry, d ledger.Details) error {
-	h := g.open[d.About]
-	if h == nil {
-		return fmt.Errorf("%w: entry %d is about reservation %d, which is not open", ledger.ErrDamaged, e.Position,
-			d.About)
-	}
-	for _, p := range mechanism.Merge(d.Events) {
-		m := g.number(p.Mechanism)
-		i := slices.IndexFunc(h.rest, func(c cell) bool { return c.mechanism == m })
-		if i < 0 || h.rest[i].charged < p.Count {
-			return fmt.Errorf("%w: entry %d charges more than reservation %d has", ledger.ErrDamaged, e.Position,
-				d.About)
-		}
-		h.rest[i].charged -= p.Count
-		h.let(g.cell(g.groupOf(h.group, m), m), p.Count)
-	}
-	h.rest = slices.DeleteFunc(h.rest, func(c cell) bool { return c.charged == 0 })
-	if len(h.rest) == 0 {
-		delete(g.open, d.About)
-	}
-	g.add(g.of(e, d, h), e, d, func(c *cell, n uint64) { c.charged += n })
-	return nil
-}
-
-func (g *Groups) refund(d ledger.Details) error {
-	group, err := g.charging(d.About)
-	if err != nil {
-		return err
-	}
-	for _, p := range mechanism.Merge(d.Events) {
-		m := g.number(p.Mechanism)
-		g.cell(g.groupOf(group, m), m).charged -= p.Count
-	}
-	return nil
-}
-
-// charging is the group for which the entry at a position has charged, read again.
-func (g *Groups) charging(position uint64) (*Group, error) {
+// charging is the group for which the entry at a position, which m refunds, has charged. It is read again.
+func (g *Groups) charging(m *ledger.Move, position uint64) (*Group, error) {
 	e, err := g.entry(position)
 	if err != nil || g.by == ByMechanism {
 		return nil, err
 	}
 	d := e.Action.Details()
-	if d.From != ledger.PotReserved || d.About == 0 {
-		return g.find(e, d, nil), nil
+	if d.From != ledger.PotReserved {
+		return g.find(e, d, m, nil), nil
 	}
 	made, err := g.entry(d.About)
 	if err != nil {
 		return nil, err
 	}
-	md := made.Action.Details()
-	h := &holding{group: g.find(made, md, nil), child: md.Child != ""}
-	switch {
-	case len(d.Events) > 0:
-		return g.find(e, d, h), nil
-	case g.by == ByMonth: // it expired then
-		return g.find(e, ledger.Details{}, nil), nil
-	}
-	return h.group, nil
+	of := made.Action.Details()
+	then := &ledger.Move{Held: &ledger.Reservation{Child: of.Child}}
+	return g.spender(e, d, then, g.find(made, of, then, nil)), nil
 }
 
 func (g *Groups) entry(position uint64) (ledger.Entry, error) {
@@ -257,27 +224,17 @@ func (g *Groups) entry(position uint64) (ledger.Entry, error) {
 	return found[0].Entry, nil
 }
 
-// of is find for an entry that is counted.
-func (g *Groups) of(e ledger.Entry, d ledger.Details, from *holding) *Group {
-	group := g.find(e, d, from)
-	if group != nil && len(d.Events) > 0 {
-		group.Entries++
-		group.Last = e.Time
-	}
-	return group
-}
-
-// find returns the group of an entry, of which from is the reservation if it charges one. By mechanism there
-// is none: it is each event that has a group.
-func (g *Groups) find(e ledger.Entry, d ledger.Details, from *holding) *Group {
+// find returns the group of an entry. made is that of the reservation which m takes from, if it takes from one. By
+// mechanism there is none: it is each event that has a group.
+func (g *Groups) find(e ledger.Entry, d ledger.Details, m *ledger.Move, made *Group) *Group {
 	switch g.by {
 	case ByMonth:
 		return g.group(e.Time.UTC().Format("2006-01"), false)
 	case BySet:
 		switch {
-		case from != nil && (e.Set != nil || from.child):
-			return from.group
-		case from != nil && from.group.inEach(): // perhaps for a release that the others' ledgers had, too
+		case made != nil && (e.Set != nil || m.Held.Child != ""):
+			return made
+		case made != nil && made.inEach(): // perhaps for a release that the others' ledgers had, too
 			return g.group("committed alone", true)
 		case d.Child != "":
 			return g.group("child ledgers", true)
@@ -297,16 +254,16 @@ func (g *Groups) find(e ledger.Entry, d ledger.Details, from *holding) *Group {
 				return g.group(l.Value, false)
 			}
 		}
-		if from != nil {
-			return from.group
+		if made != nil {
+			return made
 		}
 		return g.group("without label "+g.key, true)
 	case ByPrincipal:
 		switch {
 		case d.Child != "":
 			return g.group("child ledger "+d.Child, true)
-		case from != nil && from.child:
-			return from.group
+		case made != nil && m.Held.Child != "":
+			return made
 		}
 		return g.group(e.Writer.Principal, false)
 	}
@@ -357,21 +314,6 @@ func (g *Groups) number(m mechanism.Mechanism) uint32 {
 	return i
 }
 
-// add counts the events of an entry for a group, which is not looked at by mechanism.
-func (g *Groups) add(group *Group, e ledger.Entry, d ledger.Details, count func(*cell, uint64)) {
-	var last *Group
-	for _, event := range d.Events {
-		m := g.number(event.Mechanism)
-		to := g.groupOf(group, m)
-		if g.by == ByMechanism && to != last {
-			to.Entries++
-			to.Last = e.Time
-			last = to
-		}
-		count(g.cell(to, m), uint64(event.Count))
-	}
-}
-
 func (g *Groups) cell(group *Group, m uint32) *cell {
 	i, ok := slices.BinarySearchFunc(group.cells, m, func(c cell, m uint32) int { return cmp.Compare(c.mechanism, m) })
 	if !ok {
@@ -379,14 +321,4 @@ func (g *Groups) cell(group *Group, m uint32) *cell {
 		g.cells++
 	}
 	return &group.cells[i]
-}
-
-func keys(m map[uint64]*holding) func(func(uint64) bool) {
-	return func(yield func(uint64) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }

@@ -46,8 +46,6 @@ func (v Acknowledge) decide(b *Batch) error {
 	return nil
 }
 
-func (v Acknowledge) effect(b *Batch, e Entry) { b.amend(v, e) }
-
 func (Acknowledge) reconciles() bool { return false }
 
 func (v Acknowledge) amend(a amendments, e Entry) amendments {

@@ -8,8 +8,7 @@ import "github.com/dpaccountant/accountant/internal/mechanism"
 // own, which says what it is, how it is decided and what it changes. How it travels
 // stands in package wire, how it is stored in package record.
 //
-// The unexported methods work on the Batch that decides the action. Their order is
-// fixed: decide may refuse, effect never does.
+// What it changes follows from its Details, which say what it moves, and from amend if it is an amendment.
 type Action interface {
 	// Kind is the name of the action's kind in the API and in stored bytes, such as "charge".
 	Kind() string
@@ -20,9 +19,6 @@ type Action interface {
 	// this: it takes from the budgets what they will be charged (Batch.admit), and it
 	// completes b.request.Action with what only the ledger knows.
 	decide(b *Batch) error
-	// effect makes the changes of e, an entry with this action that was accepted. It
-	// is used for a new entry and for an entry that is read from a log again.
-	effect(b *Batch, e Entry)
 }
 
 // actions has an action without content of each kind. Whatever goes over all kinds goes over it.

@@ -44,8 +44,6 @@ func (v Adopt) decide(b *Batch) error {
 	return nil
 }
 
-func (v Adopt) effect(b *Batch, e Entry) { b.amend(v, e) }
-
 func (Adopt) reconciles() bool { return false }
 
 func (v Adopt) amend(a amendments, e Entry) amendments {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -297,23 +298,26 @@ func TestAmendmentsAreBounded(t *testing.T) {
 	}
 }
 
-// Events and Left take apart what merged put together.
+// Events and what entries leave of a reservation take apart what merged put together.
 func TestEvents(t *testing.T) {
 	parts := []mechanism.Part{{Mechanism: noise(1), Count: 2*math.MaxUint32 + 5}, {Mechanism: noise(2), Count: 1}}
 	events := mechanism.EventsOf(parts)
 	if len(events) != 4 || !slices.Equal(mechanism.Merge(events), parts) {
 		t.Errorf("%v", events)
 	}
-	made := Entry{Action: Reserve{Events: events}}
-	commit := func(e mechanism.Event) Entry { return Entry{Action: Commit{Events: []mechanism.Event{e}}} }
-	if left, ok := Left(made, []Entry{commit(event(1, 5)), commit(event(2, 1))}); !ok || len(left) != 2 ||
-		countOf(left) != 2*math.MaxUint32 {
-		t.Errorf("%v, %v", left, ok)
+	made := Entry{Position: 1, Action: Reserve{Events: events, Lifetime: time.Hour}}
+	commit := func(e mechanism.Event) Entry {
+		return Entry{Action: Commit{Events: []mechanism.Event{e}, Reservation: 1}}
 	}
-	if _, ok := Left(made, []Entry{commit(event(2, 2))}); ok {
-		t.Error("more than it held")
+	x, ok := Made(made)
+	if err := errors.Join(x.Follow(commit(event(1, 5))), x.Follow(commit(event(2, 1)))); !ok || err != nil ||
+		len(x.Left()) != 2 || countOf(x.Left()) != 2*math.MaxUint32 {
+		t.Errorf("%v, %v, %v", x.Left(), ok, err)
 	}
-	if _, ok := Left(commit(event(1, 5)), nil); ok {
+	if err := x.Follow(commit(event(2, 2))); !errors.Is(err, ErrDamaged) {
+		t.Errorf("more than it held: %v", err)
+	}
+	if _, ok := Made(commit(event(1, 5))); ok {
 		t.Error("what a commit holds")
 	}
 }

@@ -107,13 +107,6 @@ func (v AmendDataset) decide(b *Batch) error {
 	return err
 }
 
-func (v AmendDataset) effect(b *Batch, e Entry) {
-	b.amend(v, e)
-	if len(v.Budgets) > 0 {
-		b.reprice()
-	}
-}
-
 func (AmendDataset) reconciles() bool { return false }
 
 func (v AmendDataset) amend(a amendments, e Entry) amendments {

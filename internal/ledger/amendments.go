@@ -95,8 +95,20 @@ func (a amendments) explained(more string, position uint64) amendments {
 	return a
 }
 
-// amend makes the change by e, whose action is an amendment.
-func (b *Batch) amend(_ amendment, e Entry) { b.amended = b.amended.after(e) }
+// amend makes the change by an entry that amends the ledger. If it changes what is allowed, all costs are found anew,
+// as they are shares of limits.
+func (b *Batch) amend(e Entry) {
+	before := b.amended
+	b.amended = before.after(e)
+	if b.draft != nil && !b.amended.allows(before) {
+		b.draft = budget.New(b.spec().terms(b.amended), b.parts(), b.held.Merged(), b.request.Prices).Draft()
+	}
+}
+
+// allows reports whether a allows what before did.
+func (a amendments) allows(before amendments) bool {
+	return slices.Equal(a.budgets, before.budgets) && a.resolution.Equal(before.resolution)
+}
 
 // amendable refuses an amendment of a ledger that has as many as it may.
 func (b *Batch) amendable() error {

@@ -117,8 +117,6 @@ func (v Propose) inTurn(b *Batch) error {
 	return nil
 }
 
-func (v Propose) effect(b *Batch, e Entry) { b.amend(v, e) }
-
 func (v Propose) reconciles() bool { return v.Action.reconciles() }
 
 func (v Propose) amend(a amendments, e Entry) amendments {
@@ -144,8 +142,6 @@ func (v Withdraw) decide(b *Batch) error {
 	_, err := b.amended.proposal(v.Proposal)
 	return err
 }
-
-func (v Withdraw) effect(b *Batch, e Entry) { b.amend(v, e) }
 
 func (Withdraw) reconciles() bool { return true }
 

@@ -35,6 +35,7 @@ type Batch struct {
 	held     reservations // the state's until one is changed
 	ownsHeld bool
 	changed  map[uint64]bool // reservations, by position
+	moving   moving
 
 	amended amendments
 	bounded bool
@@ -190,11 +191,40 @@ func (b *Batch) Keep() int {
 	return len(b.entries) - 1
 }
 
-// follow makes the changes of an entry that was accepted.
+// follow makes the changes of an entry that was accepted, or that is read from a log again.
 func (b *Batch) follow(e Entry) {
-	e.Action.effect(b, e)
-	if e.First {
-		b.amended = b.amended.after(e)
+	d := e.Action.Details()
+	moves := b.moving.of(&b.held, &e, &d)
+	for i := range moves {
+		b.move(&moves[i])
+	}
+	b.closed = b.closed || d.Closes
+	if e.Amends() {
+		b.amend(e)
+	}
+}
+
+// move moves parts. What it takes from the budgets was taken from them before.
+func (b *Batch) move(m *Move) {
+	if m.From == PotReserved {
+		b.draft.Unhold(m.Parts)
+	}
+	if m.To == PotReserved {
+		b.draft.Hold(m.Parts)
+	}
+	if m.Held.Position > 0 {
+		b.set(*m.Held)
+	}
+	for _, p := range m.Parts {
+		if m.To == PotBudget {
+			b.draft.Give(p)
+		}
+		if m.To == PotCharged {
+			b.count(p.Mechanism, p.Count)
+		}
+		if m.From == PotCharged {
+			b.uncount(p.Mechanism, p.Count)
+		}
 	}
 }
 
@@ -248,13 +278,6 @@ func (b *Batch) take(events []mechanism.Event) error {
 func (b *Batch) force(events []mechanism.Event) {
 	b.draft.Force(events)
 	b.taken = events
-}
-
-// charge counts events, which were taken from the budgets.
-func (b *Batch) charge(events []mechanism.Event) {
-	for _, e := range events {
-		b.count(e.Mechanism, uint64(e.Count))
-	}
 }
 
 // admit checks that events can be charged on top of what is charged and reserved,

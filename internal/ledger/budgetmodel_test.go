@@ -502,6 +502,7 @@ func TestBudgetsAgainstModel(t *testing.T) {
 				}
 				m.committed, m.pending = append(m.committed, m.pending...), nil
 				batch = NewBatch(state)
+				m.checkMoves(rt, records)
 			},
 			"discard and read again": func(rt *rapid.T) {
 				m.pending = nil
@@ -587,6 +588,37 @@ func (m *budgetModel) checkState(rt *rapid.T, s *State) {
 		rt.Fatalf("state: %v, open %v, %+v; want %+v", got, left, sum, want)
 	}
 	m.checkView(rt, s.View(), want)
+}
+
+// checkMoves: what an observer sees moved adds up to what the model has in each pot.
+func (m *budgetModel) checkMoves(rt *rapid.T, records []Record) {
+	want := m.state(m.committed)
+	var flow Flow
+	pots, open := map[Pot]multiset{PotBudget: {}, PotCharged: {}}, map[uint64]multiset{}
+	pot := func(p Pot, m Move) multiset {
+		switch {
+		case p != PotReserved:
+			return pots[p]
+		case open[m.Held.Position] == nil:
+			open[m.Held.Position] = multiset{}
+		}
+		return open[m.Held.Position]
+	}
+	for _, r := range records {
+		for _, move := range flow.Take(r.Entry) {
+			if move.Missing {
+				rt.Fatalf("entry %d moves what is missing: %+v", r.Entry.Position, move)
+			}
+			for _, p := range move.Parts {
+				pot(move.From, move).sub(multiset{p.Mechanism: p.Count})
+				pot(move.To, move).add(multiset{p.Mechanism: p.Count})
+			}
+		}
+	}
+	maps.DeleteFunc(open, func(_ uint64, rest multiset) bool { return len(rest) == 0 })
+	if !maps.Equal(pots[PotCharged], want.spent) || !reflect.DeepEqual(open, want.open) {
+		rt.Fatalf("moves: charged %v, open %v; want %v, %v", pots[PotCharged], open, want.spent, want.open)
+	}
 }
 
 // checkView: a view's balances are what the model counts, rounded to the safe side.

@@ -25,5 +25,3 @@ func (v Charge) Charged(func(uint64) ([]mechanism.Event, error)) ([]mechanism.Ev
 }
 
 func (v Charge) decide(b *Batch) error { return b.admit(v.Events) }
-
-func (v Charge) effect(b *Batch, _ Entry) { b.charge(v.Events) }

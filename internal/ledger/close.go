@@ -18,9 +18,4 @@ func (v Close) Details() Details {
 
 func (Close) decide(b *Batch) error { return b.mayDispose("close it") }
 
-func (Close) effect(b *Batch, _ Entry) {
-	b.spendAll()
-	b.closed = true
-}
-
 func (Close) ofDataset() {}

@@ -46,8 +46,3 @@ func (v Commit) decide(b *Batch) error {
 	}
 	return nil
 }
-
-func (v Commit) effect(b *Batch, _ Entry) {
-	rest, _, _ := b.held.Open[v.Reservation].Without(v.Events)
-	b.spend(rest, mechanism.Merge(v.Events))
-}

@@ -28,5 +28,3 @@ func (v Expire) decide(b *Batch) error {
 	_, err := b.timed(v.Reservation)
 	return err
 }
-
-func (v Expire) effect(b *Batch, _ Entry) { b.spendRest(v.Reservation) }

@@ -48,11 +48,6 @@ func (v Free) decide(b *Batch) error {
 	return nil
 }
 
-func (v Free) effect(b *Batch, e Entry) {
-	b.giveBack(v.Reservation)
-	b.amend(v, e)
-}
-
 func (Free) reconciles() bool { return false }
 
 func (v Free) amend(a amendments, e Entry) amendments {

@@ -6,6 +6,7 @@ import "github.com/dpaccountant/accountant/internal/mechanism"
 
 // Ended follows a reservation from the entry that made it to what has become of its rest.
 type Ended struct {
+	flow        Flow
 	reservation Reservation
 	end         Entry // what has charged the rest, or has given it back
 	charged     bool
@@ -13,27 +14,38 @@ type Ended struct {
 }
 
 // Made begins with the entry that made a reservation. It is false if that is another one, or one for a child ledger.
-func Made(e Entry) (*Ended, bool) {
-	v, ok := e.Action.(Reserve)
-	return &Ended{reservation: Reservation{Position: e.Position, Rest: mechanism.Merge(v.Events),
-		Principal: e.Writer.Principal, Holder: v.Holder}}, ok && v.Child == ""
+func Made(e Entry) (x *Ended, ok bool) {
+	x = new(Ended)
+	for _, m := range x.flow.Take(e) {
+		x.reservation, ok = *m.Held, m.To == PotReserved && m.Held.Child == ""
+	}
+	return x, ok
 }
 
-// Follow takes the next entry of the ledger.
-func (x *Ended) Follow(e Entry) {
+// Follow takes the next entry of the ledger. It fails with ErrDamaged if the entry takes more from the reservation than
+// that holds.
+func (x *Ended) Follow(e Entry) error {
 	d := e.Action.Details()
-	switch {
-	case x.end.Position > 0:
-		if d.About == x.end.Position && d.From == PotCharged {
-			x.refund = e
-		}
-	case d.From != PotReserved || d.From == d.To || d.About != 0 && d.About != x.reservation.Position:
-	case len(d.Events) > 0 && d.To == PotCharged: // a part of it
-		x.reservation, _, _ = x.reservation.Without(d.Events)
-	default:
-		x.end, x.charged = e, d.To == PotCharged
+	if at := x.end.Position; at > 0 && d.About == at && d.From == PotCharged {
+		x.refund = e
 	}
+	for _, m := range x.flow.Take(e) {
+		switch {
+		case m.Held.Position != x.reservation.Position: // another one
+		case m.Missing:
+			return refuse(ErrDamaged, "entry %d takes more from reservation %d than that holds", e.Position,
+				x.reservation.Position)
+		case m.To == PotCharged && len(d.Events) > 0: // a part of it
+			x.reservation = *m.Held
+		default:
+			x.end, x.charged = e, m.To == PotCharged
+		}
+	}
+	return nil
 }
+
+// Left is what the entries so far have left of the reservation, or had left of it when it ended.
+func (x *Ended) Left() []mechanism.Event { return mechanism.EventsOf(x.reservation.Rest) }
 
 // Charged returns the entry that has charged what v commits for w, when the reservation ended: v was released before,
 // and comes late. It refuses more than the rest that was charged then, and what was given back.

@@ -92,8 +92,6 @@ func (b *Batch) observable() (events []mechanism.Event) {
 	return all
 }
 
-func (v Observe) effect(b *Batch, e Entry) { b.amend(v, e) }
-
 func (Observe) reconciles() bool { return false }
 
 func (v Observe) amend(a amendments, e Entry) amendments {

@@ -44,8 +44,6 @@ func (v AccessPolicy) CheckDecided() error {
 	return nil
 }
 
-func (AccessPolicy) effect(*Batch, Entry) {}
-
 // kept refuses what the daemon's own ledgers do not take.
 func (b *Batch) kept(r Request) error {
 	name := b.spec().Name

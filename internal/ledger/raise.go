@@ -91,18 +91,6 @@ func (v Raise) judge(b *Batch) (late bool, err error) {
 	return late, grown(b.amended.resolution, v.Resolution)
 }
 
-func (v Raise) effect(b *Batch, e Entry) {
-	b.amend(v, e)
-	b.reprice()
-}
-
-// reprice finds all costs anew, after a raise: they are shares of limits.
-func (b *Batch) reprice() {
-	if b.draft != nil {
-		b.draft = budget.New(b.spec().terms(b.amended), b.parts(), b.held.Merged(), b.request.Prices).Draft()
-	}
-}
-
 func (Raise) reconciles() bool { return false }
 
 func (v Raise) amend(a amendments, e Entry) amendments {

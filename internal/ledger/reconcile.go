@@ -125,11 +125,6 @@ func (v Reconcile) decide(b *Batch) error {
 	return b.readable(v.Events, before, "or declare what was lost as renyi_dp, which may be an upper bound of it")
 }
 
-func (v Reconcile) effect(b *Batch, e Entry) {
-	b.charge(v.Events)
-	b.amend(v, e)
-}
-
 func (Reconcile) reconciles() bool { return true }
 
 func (v Reconcile) amend(a amendments, e Entry) amendments {

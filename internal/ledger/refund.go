@@ -59,14 +59,6 @@ func (v Refund) decide(b *Batch) error {
 	return nil
 }
 
-func (v Refund) effect(b *Batch, e Entry) {
-	for _, p := range mechanism.Merge(v.Events) {
-		b.uncount(p.Mechanism, p.Count)
-		b.draft.Give(p)
-	}
-	b.amend(v, e)
-}
-
 func (Refund) reconciles() bool { return false }
 
 func (v Refund) amend(a amendments, e Entry) amendments {

@@ -28,5 +28,3 @@ func (v Release) decide(b *Batch) error {
 	_, err := b.reservation(v.Reservation, b.request.Writer, v.Holder)
 	return err
 }
-
-func (v Release) effect(b *Batch, _ Entry) { b.giveBack(v.Reservation) }

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 const (
@@ -70,44 +68,6 @@ func (b *Batch) timed(position uint64) (Reservation, error) {
 			"that ledger, which settles it", r.Position, r.Child)
 	}
 	return r, err
-}
-
-// hold opens a reservation, whose events were taken from the budgets.
-func (b *Batch) hold(r Reservation) {
-	b.draft.Hold(r.Rest)
-	b.set(r)
-}
-
-// giveBack closes a reservation and gives what is left of it back to the budgets.
-func (b *Batch) giveBack(position uint64) {
-	r := b.held.Open[position]
-	for _, p := range r.Rest {
-		b.draft.Give(p)
-	}
-	b.draft.Unhold(r.Rest)
-	b.set(Reservation{Position: position})
-}
-
-// spend charges parts of a reservation, of which rest is left then. Budgets have them
-// already.
-func (b *Batch) spend(rest Reservation, parts []mechanism.Part) {
-	b.draft.Unhold(parts)
-	b.set(rest)
-	for _, p := range parts {
-		b.count(p.Mechanism, p.Count)
-	}
-}
-
-// spendRest charges all that is left of a reservation.
-func (b *Batch) spendRest(position uint64) {
-	b.spend(Reservation{Position: position}, b.held.Open[position].Rest)
-}
-
-// spendAll charges what all open reservations hold.
-func (b *Batch) spendAll() {
-	for _, r := range b.held.Sorted() {
-		b.spendRest(r.Position)
-	}
 }
 
 // set changes a reservation of the batch.

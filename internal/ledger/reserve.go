@@ -91,27 +91,15 @@ func (v Reserve) decide(b *Batch) error {
 	return nil
 }
 
-func (v Reserve) effect(b *Batch, e Entry) {
-	r := Reservation{Position: e.Position, Rest: mechanism.Merge(v.Events), Child: v.Child,
-		Principal: e.Writer.Principal,
-		Holder:    v.Holder}
+// made is the reservation that an entry with this action makes of the merged events.
+func (v Reserve) made(e *Entry, parts []mechanism.Part) *Reservation {
+	r := &Reservation{Position: e.Position, Rest: parts, Child: v.Child, Principal: e.Writer.Principal,
+		Holder: v.Holder}
 	if v.Child == "" {
 		r.Deadline = e.Time.Add(v.Lifetime)
 	}
 	if e.Set != nil && e.Set.Members > 1 {
 		r.Contribution = e.Set.Contribution
 	}
-	b.hold(r)
-}
-
-// Left returns what entries leave of a reservation: the Reserve that made it, and those
-// about it that followed. It is false if they do not fit together.
-func Left(made Entry, later []Entry) ([]mechanism.Event, bool) {
-	v, ok := made.Action.(Reserve)
-	r := Reservation{Rest: mechanism.Merge(v.Events)}
-	for _, e := range later {
-		rest, wrong, _ := r.Without(e.Action.Details().Events)
-		r, ok = rest, ok && wrong < 0
-	}
-	return mechanism.EventsOf(r.Rest), ok
+	return r
 }

@@ -65,11 +65,6 @@ func (v Restored) decide(b *Batch) error {
 	return nil
 }
 
-func (v Restored) effect(b *Batch, e Entry) {
-	b.spendAll()
-	b.amend(v, e)
-}
-
 func (Restored) reconciles() bool { return true } // it may be copied and restored once more
 
 func (v Restored) amend(a amendments, e Entry) amendments {

@@ -137,5 +137,3 @@ func kindOf(v Action) string {
 	}
 	return v.Kind()
 }
-
-func (Together) effect(*Batch, Entry) {}

@@ -34,30 +34,9 @@ func Charged(ctx context.Context, store ledger.Store, name string, position uint
 // leftBefore reads what was left of a reservation before the entry at end.
 func leftBefore(ctx context.Context, store ledger.Store, name string, reservation,
 	end uint64) ([]mechanism.Event, error) {
-	const page = 100
-	var made ledger.Entry
-	var later []ledger.Entry
-	for from := reservation; from < end; from += page {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		records, err := store.Records(name, from, int(min(page, end-from)))
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range records {
-			switch {
-			case r.Entry.Position == reservation:
-				made = r.Entry
-			case r.Entry.Action.Details().About == reservation:
-				later = append(later, r.Entry)
-			}
-		}
+	x, err := ended(ctx, store, name, reservation, end)
+	if err != nil {
+		return nil, err
 	}
-	left, ok := ledger.Left(made, later)
-	if !ok {
-		return nil, fmt.Errorf("%w: %s: the entries of reservation %d do not fit together",
-			ledger.ErrDamaged, name, reservation)
-	}
-	return left, nil
+	return x.Left(), nil
 }

@@ -18,10 +18,9 @@ type Share struct {
 
 // Tally finds the shares of ledgers in the entries of a dataset's record. The zero Tally has seen none.
 type Tally struct {
+	flow    ledger.Flow
 	list    []string                                  // ledgers, in the order in which they came
 	sums    map[string]map[mechanism.Mechanism]uint64 // by ledger, released parts taken away
-	of      map[uint64]string                         // ledgers, by reservation
-	held    map[uint64]map[mechanism.Mechanism]uint64 // by reservation
 	ids     map[string]bool                           // records of all that share the budget
 	adopted bool
 }
@@ -30,7 +29,6 @@ type Tally struct {
 func (t *Tally) Add(records []ledger.Record) {
 	if t.sums == nil {
 		t.sums, t.ids = map[string]map[mechanism.Mechanism]uint64{}, map[string]bool{}
-		t.of, t.held = map[uint64]string{}, map[uint64]map[mechanism.Mechanism]uint64{}
 	}
 	for _, r := range records {
 		d := r.Entry.Action.Details()
@@ -38,32 +36,20 @@ func (t *Tally) Add(records []ledger.Record) {
 		if d.Shares != "" {
 			t.ids[ledger.DatasetName(d.Shares)] = true
 		}
-		if d.Child != "" {
-			t.reserve(r.Entry.Position, d)
-			continue
-		}
-		rest := t.held[d.About]
-		switch {
-		case rest == nil || d.From != ledger.PotReserved:
-		case d.To == ledger.PotCharged:
-			for _, e := range d.Events {
-				rest[e.Mechanism] -= uint64(e.Count)
+		for _, m := range t.flow.Take(r.Entry) {
+			if m.Held.Child == "" {
+				continue
 			}
-		default:
-			for m, n := range rest {
-				t.sums[t.of[d.About]][m] -= n
+			t.know(m.Held.Child)
+			for _, p := range m.Parts {
+				switch sum := t.sums[m.Held.Child]; {
+				case m.From == ledger.PotBudget:
+					sum[p.Mechanism] += p.Count
+				case m.To == ledger.PotBudget:
+					sum[p.Mechanism] -= p.Count
+				}
 			}
 		}
-	}
-}
-
-// reserve adds what a ledger holds.
-func (t *Tally) reserve(position uint64, d ledger.Details) {
-	t.know(d.Child)
-	t.of[position], t.held[position] = d.Child, map[mechanism.Mechanism]uint64{}
-	for _, e := range d.Events {
-		t.held[position][e.Mechanism] += uint64(e.Count)
-		t.sums[d.Child][e.Mechanism] += uint64(e.Count)
 	}
 }
 
