@@ -76,7 +76,7 @@ func (h *Handlers) anywhere(ctx context.Context, key groupsKey,
 	if err != nil {
 		return nil, err
 	}
-	return grouping(ctx, h, h.groups, key, v, func(groups grouped, t *turns.Turn) (*pb.LedgerSpending, error) {
+	return grouping(ctx, h, key, v, func(groups grouped, t *turns.Turn) (*pb.LedgerSpending, error) {
 		var spent history.Spent
 		in, found := num.NewInterrupt(t.Stop), false
 		if !in.Try(func() { spent, found = groups.Of(req.GetName(), v.Charged.Adjacency, gaugeOf(v), in) }) {

@@ -48,13 +48,13 @@ func (h *Handlers) QueryForecast(ctx context.Context, req *pb.QueryForecastReque
 		answer.Text = questions.ForecastText(answer, questions.UsedUp)
 		return answer, nil
 	}
-	delta := deltaOf(v, nil)
+	key := wholePast(v, deltaOf(v, nil), nil)
 	if req.GetProgress() {
-		if reading, err := h.reading(ctx, v, delta, nil); err != nil || reading != nil {
+		if reading, err := h.reading(ctx, v, key); err != nil || reading != nil {
 			return &pb.QueryForecastResponse{Reading: reading}, err
 		}
 	}
-	points, err := h.past(ctx, v, delta, nil, questions.MaxHistoryPoints)
+	points, err := h.past(ctx, v, key, questions.MaxHistoryPoints)
 	if err != nil {
 		return nil, err
 	}

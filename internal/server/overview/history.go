@@ -36,54 +36,59 @@ func (h *Handlers) QueryHistory(ctx context.Context, req *pb.QueryHistoryRequest
 			answer.Budgets = append(answer.Budgets, budgetText(v, i))
 		}
 	}
-	if len(q.Positions)+len(q.Times) == 0 {
-		if q.Range != (questions.Range{}) {
-			return h.within(ctx, v, q, answer)
-		}
-		if q.Progress {
-			reading, err := h.reading(ctx, v, delta, q.MaxGap)
-			if err != nil || reading != nil {
-				return &pb.QueryHistoryResponse{Delta: delta, Reading: reading}, err
-			}
-		}
-		p, err := h.past(ctx, v, delta, q.MaxGap, q.Points)
-		if err != nil {
-			return nil, err
-		}
-		for _, x := range p {
-			answer.Points = append(answer.Points, fromPoint(x))
-		}
-		answer.Position = p[len(p)-1].position
-		return answer, nil
+	if len(q.Positions)+len(q.Times) > 0 {
+		answer.Points, err = h.at(ctx, v, q, delta)
+		return answer, err
 	}
-	answer.Points, err = h.at(ctx, v, q, delta)
-	return answer, err
+	key, reading, err := h.bounds(ctx, v, q, delta)
+	if err == nil && reading == nil && q.Progress {
+		reading, err = h.reading(ctx, v, key)
+	}
+	if err != nil || reading != nil {
+		return &pb.QueryHistoryResponse{Delta: delta, Reading: reading}, err
+	}
+	points, err := h.past(ctx, v, key, q.Points)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range points {
+		answer.Points = append(answer.Points, fromPoint(x))
+	}
+	answer.Position = points[len(points)-1].position
+	return answer, nil
 }
 
-// reading returns how far a ledger is read, if that takes more than a moment, and has it read on.
-func (h *Handlers) reading(ctx context.Context, v ledger.View, delta float64, gap *float64) (*pb.Reading, error) {
-	return soon(ctx, h, h.pasts, pastOf(v, delta, gap), v.Head.Position, func(ctx context.Context) error {
-		_, err := h.past(ctx, v, delta, gap, 2)
+// reading returns how far a part of a history is read, if that takes more than a moment, and has it read on.
+func (h *Handlers) reading(ctx context.Context, v ledger.View, key pastKey) (*pb.Reading, error) {
+	end := key.to
+	if key.open {
+		end = v.Head.Position
+	}
+	return soon(ctx, h, h.pasts, key, end, func(ctx context.Context) error {
+		_, err := h.past(ctx, v, key, 2)
 		return err
 	})
 }
 
-// past returns about n points of a ledger, up to its head or a later one.
-func (h *Handlers) past(ctx context.Context, v ledger.View, delta float64, gap *float64, n int) ([]point, error) {
-	key := pastOf(v, delta, gap)
-	p, err := h.pasts.begin(ctx, h.InTime, key, func() *past {
-		return &past{reader: newReader(h.Store, v.Genesis, delta, gap)}
-	})
+// past returns about n points of a part of a history. If that is open, the newest is that of the ledger's head or of a
+// later entry.
+func (h *Handlers) past(ctx context.Context, v ledger.View, key pastKey, n int) ([]point, error) {
+	p, err := h.pasts.begin(ctx, h.InTime, key, func() *past { return key.begin(h.Store, v.Genesis) })
 	if err != nil {
 		return nil, err
 	}
 	list, err := run(ctx, h.InTime, p, func(t *turns.Turn) (_ []point, err error) {
-		if err = p.value.upTo(h.Store, v, t.Stop); err != nil {
+		if key.open {
+			err = p.value.upTo(h.Store, v, t.Stop)
+		} else {
+			err = p.value.advance(key.to, t.Stop)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return p.value.evenly(n), nil
 	})
-	if err == nil {
+	if err == nil && key.open {
 		follow(h, h.pasts, key, key.name)
 	}
 	return list, err

@@ -56,14 +56,11 @@ const (
 	maxRows   = 20_000
 	readAhead = 64
 	// Of what was read of ledgers' entries, for histories and for spending each.
-	maxKept      = 256
-	maxGrouped   = 4096 // ledgers: whoever asks what a person has spent anywhere reads many that are small
-	maxKeptBytes = 64 << 20
-	// Of what ledgers have in common: whoever asks about the largest set twice reads its ledgers' entries once.
-	maxSharing = 2 * ledger.MaxMembers
-	// Of ranges of a history, apart from the others: whoever looks closer makes nobody read a ledger again.
-	maxRanges      = 64
-	maxRangesBytes = 32 << 20
+	maxPasts     = 320
+	maxKeptBytes = 96 << 20
+	// Whoever asks what a person has spent anywhere reads many ledgers that are small, and whoever asks about the
+	// largest set twice reads its ledgers' entries once.
+	maxGrouped = 4096 + 2*ledger.MaxMembers
 )
 
 // maxPassing bounds for how long a page looks at ledgers that it does not show, and maxPassed how many.
@@ -77,9 +74,7 @@ type Handlers struct {
 	Config
 	rows   *lru.Cache[rowKey, *row]
 	pasts  *kept[pastKey, *past]
-	ranges *kept[rangeKey, *past]
 	groups *kept[groupsKey, grouped]
-	shares *kept[groupsKey, grouped] // by set
 
 	beyond    *beyond
 	following following
@@ -111,10 +106,8 @@ func New(c Config) *Handlers {
 		panic(err) // only for a size that is not positive
 	}
 	b := newBeyond()
-	return &Handlers{Config: c, rows: rows, pasts: newKept[pastKey, *past](maxKept, maxKeptBytes),
-		ranges: newKept[rangeKey, *past](maxRanges, maxRangesBytes),
-		groups: newKept[groupsKey, grouped](maxGrouped, maxKeptBytes),
-		shares: newKept[groupsKey, grouped](maxSharing, maxKeptBytes), beyond: b, following: following{beyond: b}}
+	return &Handlers{Config: c, rows: rows, pasts: newKept[pastKey, *past](maxPasts, maxKeptBytes),
+		groups: newKept[groupsKey, grouped](maxGrouped, maxKeptBytes), beyond: b, following: following{beyond: b}}
 }
 
 // QueryOverview implements the API.

@@ -259,15 +259,28 @@ func (p *past) Bytes() int {
 		bytesOfABlock*len(r.times.blocks)
 }
 
+// pastKey is a part of a ledger's history at one δ.
 type pastKey struct {
 	name       string
 	delta, gap float64 // 0: none was given
+	from, to   uint64
+	open       bool // it ends with the newest entry, and to is 0
 }
 
-func pastOf(v ledger.View, delta float64, gap *float64) pastKey {
-	key := pastKey{name: v.Genesis.Spec.Name, delta: delta}
+// wholePast is the whole history.
+func wholePast(v ledger.View, delta float64, gap *float64) pastKey {
+	key := pastKey{name: v.Genesis.Spec.Name, delta: delta, open: true}
 	if gap != nil {
 		key.gap = *gap
 	}
 	return key
+}
+
+// begin makes the past of a key, of which nothing is read yet.
+func (k pastKey) begin(log history.Log, g ledger.Genesis) *past {
+	var gap *float64
+	if k.gap > 0 {
+		gap = &k.gap
+	}
+	return &past{reader: newReader(log, g, k.delta, gap), from: k.from}
 }

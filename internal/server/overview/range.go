@@ -13,47 +13,14 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
-// rangeKey is a part of a ledger's history.
-type rangeKey struct {
-	of       pastKey
-	from, to uint64
-	open     bool // it ends with the newest entry, and to is 0
-}
-
-// within answers with points of a part of a history: as many as of the whole, and so more closely.
-func (h *Handlers) within(ctx context.Context, v ledger.View, q questions.HistoryQuery,
-	answer *pb.QueryHistoryResponse) (*pb.QueryHistoryResponse, error) {
-	key, reading, err := h.bounds(ctx, v, q, answer.GetDelta())
-	if err == nil && reading == nil && q.Progress {
-		head := key.to
-		if key.open {
-			head = v.Head.Position
-		}
-		reading, err = soon(ctx, h, h.ranges, key, head, func(ctx context.Context) error {
-			_, err := h.part(ctx, v, key, q.MaxGap, 2)
-			return err
-		})
-	}
-	if err != nil || reading != nil {
-		return &pb.QueryHistoryResponse{Delta: answer.GetDelta(), Reading: reading}, err
-	}
-	points, err := h.part(ctx, v, key, q.MaxGap, q.Points)
-	if err != nil {
-		return nil, err
-	}
-	for _, x := range points {
-		answer.Points = append(answer.Points, fromPoint(x))
-	}
-	answer.Position = points[len(points)-1].position
-	return answer, nil
-}
-
 // bounds finds the positions at which a range begins and ends. Those of times follow from what is kept of the whole
 // history; where q asks for progress and that is not read yet, it returns how far it is.
 func (h *Handlers) bounds(ctx context.Context, v ledger.View, q questions.HistoryQuery,
-	delta float64) (key rangeKey, reading *pb.Reading, err error) {
+	delta float64) (key pastKey, reading *pb.Reading, err error) {
 	head, of := v.Head.Position, q.Range
-	key = rangeKey{of: pastOf(v, delta, q.MaxGap), from: of.Start, to: of.End}
+	whole := wholePast(v, delta, q.MaxGap)
+	key = whole
+	key.from, key.to = of.Start, of.End
 	switch {
 	case of.Start > head:
 		return key, nil, questions.PastTheRange("start_position", of.Start, head)
@@ -64,15 +31,11 @@ func (h *Handlers) bounds(ctx context.Context, v ledger.View, q questions.Histor
 	key.open = of.End == 0 && (of.Until.IsZero() || of.Until.After(h.Now()))
 	if !of.Since.IsZero() || !key.open && of.End == 0 {
 		if q.Progress {
-			reading, err = soon(ctx, h, h.pasts, key.of, head, func(ctx context.Context) error {
-				_, err := h.past(ctx, v, delta, q.MaxGap, 2)
-				return err
-			})
-			if err != nil || reading != nil {
+			if reading, err = h.reading(ctx, v, whole); err != nil || reading != nil {
 				return key, reading, err
 			}
 		}
-		if err = h.locate(ctx, v, q, &key); err != nil {
+		if err = h.locate(ctx, v, q, whole, &key); err != nil {
 			return key, nil, err
 		}
 	}
@@ -83,14 +46,13 @@ func (h *Handlers) bounds(ctx context.Context, v ledger.View, q questions.Histor
 }
 
 // locate sets the ends of a range that are given as times.
-func (h *Handlers) locate(ctx context.Context, v ledger.View, q questions.HistoryQuery, key *rangeKey) error {
-	p, err := h.pasts.begin(ctx, h.InTime, key.of, func() *past {
-		return &past{reader: newReader(h.Store, v.Genesis, key.of.delta, q.MaxGap)}
-	})
+func (h *Handlers) locate(ctx context.Context, v ledger.View, q questions.HistoryQuery, whole pastKey,
+	key *pastKey) error {
+	p, err := h.pasts.begin(ctx, h.InTime, whole, func() *past { return whole.begin(h.Store, v.Genesis) })
 	if err != nil {
 		return err
 	}
-	found, err := run(ctx, h.InTime, p, func(t *turns.Turn) (found rangeKey, err error) {
+	found, err := run(ctx, h.InTime, p, func(t *turns.Turn) (found pastKey, err error) {
 		found = *key
 		if !p.value.near(v.Head.Position) {
 			if err = p.value.readOn(max(v.Head.Position, p.value.Position()), t.Stop); err != nil {
@@ -111,31 +73,6 @@ func (h *Handlers) locate(ctx context.Context, v ledger.View, q questions.Histor
 		*key = found
 	}
 	return err
-}
-
-// part returns about n points of a range.
-func (h *Handlers) part(ctx context.Context, v ledger.View, key rangeKey, gap *float64, n int) ([]point, error) {
-	p, err := h.ranges.begin(ctx, h.InTime, key, func() *past {
-		return &past{reader: newReader(h.Store, v.Genesis, key.of.delta, gap), from: key.from}
-	})
-	if err != nil {
-		return nil, err
-	}
-	list, err := run(ctx, h.InTime, p, func(t *turns.Turn) (_ []point, err error) {
-		if key.open {
-			err = p.value.upTo(h.Store, v, t.Stop)
-		} else {
-			err = p.value.advance(key.to, t.Stop)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return p.value.evenly(n), nil
-	})
-	if err == nil && key.open {
-		follow(h, h.ranges, key, key.of.name)
-	}
-	return list, err
 }
 
 // times says when the entries that were read were taken: of each block of them the earliest time, as a clock may have

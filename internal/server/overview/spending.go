@@ -46,7 +46,7 @@ func (h *Handlers) QuerySpending(ctx context.Context,
 	key := groupsKey{name: req.GetLedger(), by: groupings[req.GetBy()], label: req.GetLabelKey()}
 	if req.GetProgress() {
 		reading, err := soon(ctx, h, h.groups, key, v.Head.Position, func(ctx context.Context) error {
-			_, err := grouping(ctx, h, h.groups, key, v,
+			_, err := grouping(ctx, h, key, v,
 				func(grouped, *turns.Turn) (struct{}, error) { return struct{}{}, nil })
 			return err
 		})
@@ -60,7 +60,7 @@ func (h *Handlers) QuerySpending(ctx context.Context,
 		answer.Text = questions.SpendingText(answer.GetSharesAddUp())
 		return answer, h.spending(answer, v, groups.Groups, limit, t)
 	}
-	answer, err := grouping(ctx, h, h.groups, key, v, about)
+	answer, err := grouping(ctx, h, key, v, about)
 	if err == nil {
 		follow(h, h.groups, key, key.name)
 	}
@@ -70,7 +70,7 @@ func (h *Handlers) QuerySpending(ctx context.Context,
 // Sharing returns what a ledger has charged alone, and together with others: see history.Groups.Sharing.
 func (h *Handlers) Sharing(ctx context.Context, v ledger.View) (list []history.Share, whole bool, err error) {
 	key := groupsKey{name: v.Genesis.Spec.Name, by: history.BySet}
-	list, err = grouping(ctx, h, h.shares, key, v, func(g grouped, _ *turns.Turn) (list []history.Share, err error) {
+	list, err = grouping(ctx, h, key, v, func(g grouped, _ *turns.Turn) (list []history.Share, err error) {
 		list, whole = g.Sharing()
 		return list, nil
 	})
@@ -78,9 +78,9 @@ func (h *Handlers) Sharing(ctx context.Context, v ledger.View) (list []history.S
 }
 
 // grouping answers with a ledger's groups, once they have read up to its head.
-func grouping[A any](ctx context.Context, h *Handlers, in *kept[groupsKey, grouped], key groupsKey, v ledger.View,
+func grouping[A any](ctx context.Context, h *Handlers, key groupsKey, v ledger.View,
 	answer func(grouped, *turns.Turn) (A, error)) (none A, err error) {
-	g, err := in.begin(ctx, h.InTime, key, func() grouped {
+	g, err := h.groups.begin(ctx, h.InTime, key, func() grouped {
 		return grouped{history.NewGroups(h.Store, key.name, key.by, key.label), new(atomic.Uint64)}
 	})
 	if err != nil {
