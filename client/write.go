@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -43,17 +42,6 @@ func (c *Client) WriteOnce(ctx context.Context, ledger, key string, action proto
 	return c.once(ctx, "WriteOnce", ledger, key, Write{Action: action})
 }
 
-// methods returns the methods that write, by the types of their actions.
-var methods = sync.OnceValue(func() map[protoreflect.FullName]protoreflect.MethodDescriptor {
-	all := map[protoreflect.FullName]protoreflect.MethodDescriptor{}
-	for m := range api.Methods() {
-		if api.Writes(m) {
-			all[api.ActionField(m).Message().FullName()] = m
-		}
-	}
-	return all
-})
-
 // laneName names the lane of this client in which writes to a ledger travel. Those about what was reserved in several
 // ledgers travel with all others about several.
 func laneName(ledger string) string {
@@ -68,7 +56,7 @@ func (w Write) unary(ledger, writer string, sequence uint64) (method string, req
 	if w.Action == nil || !w.Action.ProtoReflect().IsValid() {
 		return "", nil, fmt.Errorf("action: missing; allowed: what is to be done, such as a Charge")
 	}
-	m := methods()[w.Action.ProtoReflect().Descriptor().FullName()]
+	m := api.Writing(w.Action)
 	if m == nil {
 		return "", nil, fmt.Errorf("action: %s; allowed: a message that a request has beside its lane, "+
 			"such as a Charge", w.Action.ProtoReflect().Descriptor().FullName())

@@ -9,7 +9,7 @@
 // them, from the bottom: internal/cli is the frame of every command, internal/values
 // reads the API's values from flags, internal/mechanisms and internal/workloads read
 // what flags and files describe, internal/answers asks questions and writes the answers,
-// internal/writes makes a write under its request ID, internal/several takes several ledgers at
+// internal/calls makes commands of calls, internal/several takes several ledgers at
 // once, and internal/guards gives guards to budgets
 // without one. How values are spelled, statements are written and figures are drawn is in the module's
 // internal/spelling, internal/statement and internal/figure, as the daemon's pages show them too.

@@ -2,8 +2,8 @@
 
 // Command mechanisms writes docs/mechanisms.md: what the protos say of each mechanism,
 // where its descriptor is defined, and what the accountant answers about the workload
-// in examples/mechanisms. It also writes the protos' comments as a table of package mechanism,
-// so that programs can show them, that package's list of kinds, and the signatures of the Python
+// in examples/mechanisms. It also writes the protos' comments on mechanisms and on requests as tables,
+// so that programs can show them, package mechanism's list of kinds, and the signatures of the Python
 // package. Run it as `make docs`, which has it write the list of kinds first: the rest is made by a
 // program that knows them all.
 package main
@@ -23,13 +23,15 @@ import (
 const (
 	page          = "docs/mechanisms.md"
 	help          = "internal/mechanism/help/help.go"
+	fieldHelp     = "internal/api/help/help.go"
 	list          = "internal/mechanism/kinds.go"
 	pythonKinds   = "python/src/privacy_accountant/_kinds.py"
 	pythonOptions = "python/src/privacy_accountant/_options.py"
 )
 
 var written = map[string]func(root string) ([]byte, error){
-	page: write, help: writeHelp, list: writeKinds, pythonKinds: writePythonKinds, pythonOptions: writePythonOptions,
+	page: write, help: writeHelp, fieldHelp: writeFieldHelp, list: writeKinds, pythonKinds: writePythonKinds,
+	pythonOptions: writePythonOptions,
 }
 
 func main() {

@@ -7,6 +7,7 @@ package api
 import (
 	"iter"
 	"strings"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -155,4 +156,20 @@ func ActionField(m protoreflect.MethodDescriptor) protoreflect.FieldDescriptor {
 func Action(request proto.Message) proto.Message {
 	m := request.ProtoReflect()
 	return m.Get(m.Descriptor().Fields().ByNumber(2)).Message().Interface()
+}
+
+// writing has the methods that write, by the types of their actions.
+var writing = sync.OnceValue(func() map[protoreflect.FullName]protoreflect.MethodDescriptor {
+	all := map[protoreflect.FullName]protoreflect.MethodDescriptor{}
+	for m := range Methods() {
+		if Writes(m) {
+			all[ActionField(m).Message().FullName()] = m
+		}
+	}
+	return all
+})
+
+// Writing returns the method that makes a write with an action, such as Report for a Charge, or nil.
+func Writing(action proto.Message) protoreflect.MethodDescriptor {
+	return writing()[action.ProtoReflect().Descriptor().FullName()]
 }

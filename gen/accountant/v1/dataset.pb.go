@@ -55,7 +55,7 @@ type DatasetSpec struct {
 	Budgets []*Budget `protobuf:"bytes,9,rep,name=budgets,proto3" json:"budgets,omitempty"`
 	// What one charge and one ledger may take.
 	Caps *DatasetCaps `protobuf:"bytes,10,opt,name=caps,proto3" json:"caps,omitempty"`
-	// At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at most 256 bytes.
+	// Such as team or purpose. At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at most 256 bytes.
 	Labels map[string]string `protobuf:"bytes,11,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The registered datasets with which this one overlaps: those that have a person, or
 	// data made of a person, in common with it. Datasets that overlap share one budget,

@@ -232,23 +232,23 @@ type LedgerSpec struct {
 	DatasetVersion string `protobuf:"bytes,5,opt,name=dataset_version,json=datasetVersion,proto3" json:"dataset_version,omitempty"`
 	// Who answers for the ledger; at most 256 bytes.
 	Owner string `protobuf:"bytes,6,opt,name=owner,proto3" json:"owner,omitempty"`
-	// At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at most 256 bytes.
+	// Such as team or purpose. At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at most 256 bytes.
 	Labels map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// What guards the budget.
 	Policy LedgerSpec_Policy `protobuf:"varint,8,opt,name=policy,proto3,enum=accountant.v1.LedgerSpec_Policy" json:"policy,omitempty"`
 	// The plan of a PLAN ledger, with the ledger's adjacency. If its only event has
 	// count 0, that is as many as fit the budgets.
 	Plan *Workload `protobuf:"bytes,9,opt,name=plan,proto3" json:"plan,omitempty"`
-	// FILTER: what is enforced, at least one. PLAN: what the plan must keep within,
-	// without guards. At most 16.
+	// What is enforced, or what a plan must keep within. A FILTER ledger has at least one; those of a PLAN have no
+	// guards. At most 16.
 	Budgets []*Budget `protobuf:"bytes,10,rep,name=budgets,proto3" json:"budgets,omitempty"`
 	// Of a FILTER ledger: a run with the ledger's adjacency that every guard must be
 	// able to charge within its budget, and that an RDP guard without an order gets
 	// the best one for.
 	ExpectedRun *Workload `protobuf:"bytes,11,opt,name=expected_run,json=expectedRun,proto3" json:"expected_run,omitempty"`
-	// The ledger that pays for this one, by name; empty if none. At creation all that
-	// this ledger may spend is set aside there, once: a PLAN's events, or the bound of
-	// the first of a FILTER's budgets, as a declared guarantee, that the parent can
+	// The ledger that pays for this one: all that this one may spend is set aside there,
+	// once, at creation. Empty if none. What is set aside is a PLAN's events, or the bound
+	// of the first of a FILTER's budgets, as a declared guarantee, that the parent can
 	// charge. The parent has the policy PLAN or FILTER, the same adjacency, privacy
 	// unit and dataset (which this ledger takes from it where it has none), and is open. Closing a PLAN ledger charges the parent for what
 	// was charged here and gives back the rest; closing a FILTER ledger charges all.
@@ -2187,8 +2187,8 @@ type Charge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Applied together or not at all; 1 to 1,000 events.
 	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// Such as run, step or note: at most 16; keys [a-z0-9][a-z0-9._-]{0,62},
-	// values at most 256 bytes.
+	// Such as run, step or note. At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at
+	// most 256 bytes.
 	Labels        map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2402,7 +2402,7 @@ type Release struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position of the entry that made it.
 	Reservation uint64 `protobuf:"varint,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
-	// Why; at most 1,024 bytes. May be empty.
+	// Why; it is kept in the ledger. At most 1,024 bytes; may be empty.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The group of callers to which the writer belongs; see Reserve. Only in entries.
 	Holder        string `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
@@ -2468,9 +2468,9 @@ type Free struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position of the entry that made the reservation.
 	Reservation uint64 `protobuf:"varint,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
-	// Must be true: nothing that was computed for what is left was, or will be, released.
+	// Asserts that nothing that was computed for what is left of it was, or will be, released. Must be true.
 	NothingReleased bool `protobuf:"varint,2,opt,name=nothing_released,json=nothingReleased,proto3" json:"nothing_released,omitempty"`
-	// Why; 1 to 1,024 bytes. Required.
+	// Why; it is kept in the ledger and shown with every answer. 1 to 1,024 bytes. Required.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What is given back; only in entries.
 	Events        []*Event `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
@@ -2589,9 +2589,9 @@ type Refund struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position of a charge, a commit, or an expiry, that was not refunded yet.
 	Position uint64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
-	// Must be true: nothing that was computed for the entry was, or will be, released.
+	// Asserts that nothing that was computed for the entry was, or will be, released. Must be true.
 	NothingReleased bool `protobuf:"varint,2,opt,name=nothing_released,json=nothingReleased,proto3" json:"nothing_released,omitempty"`
-	// Why; 1 to 1,024 bytes. Required.
+	// Why; it is kept in the ledger and shown with every answer. 1 to 1,024 bytes. Required.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What is given back; only in entries.
 	Events        []*Event `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
@@ -2670,7 +2670,7 @@ type Raise struct {
 	Plan *Workload `protobuf:"bytes,2,opt,name=plan,proto3" json:"plan,omitempty"`
 	// Asserts that the decision to raise did not depend on outputs.
 	IndependentOfOutputs bool `protobuf:"varint,3,opt,name=independent_of_outputs,json=independentOfOutputs,proto3" json:"independent_of_outputs,omitempty"`
-	// Why; 1 to 1,024 bytes. Required.
+	// Why; it is kept in the ledger and shown with every answer. 1 to 1,024 bytes. Required.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What the budgets or the plan came to. Only in entries.
 	Resolution *Resolution `protobuf:"bytes,5,opt,name=resolution,proto3" json:"resolution,omitempty"`
@@ -3087,7 +3087,8 @@ type Reconcile struct {
 	// Accepts that what was lost is not counted: every later answer lists that, and its
 	// guarantee is descriptive. Then without events.
 	AcceptLoss bool `protobuf:"varint,2,opt,name=accept_loss,json=acceptLoss,proto3" json:"accept_loss,omitempty"`
-	// Why; at most 1,024 bytes. Required where the loss is accepted.
+	// Where this is known from, or why the loss is accepted; it is shown with every answer. At most 1,024 bytes. Required
+	// where the loss is accepted.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Whether budgets or the plan did not allow it: then the guarantee of later answers
 	// is descriptive. Only in entries.
@@ -3532,7 +3533,7 @@ type Approve struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position of the entry that proposed it.
 	Proposal uint64 `protobuf:"varint,1,opt,name=proposal,proto3" json:"proposal,omitempty"`
-	// What the approver says to it; at most 1,024 bytes. May be empty. It is kept in the entry.
+	// What the approver says to it, which is kept in the entry. At most 1,024 bytes; may be empty.
 	Comment       string `protobuf:"bytes,2,opt,name=comment,proto3" json:"comment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3587,7 +3588,7 @@ type Withdraw struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position of the entry that proposed it.
 	Proposal uint64 `protobuf:"varint,1,opt,name=proposal,proto3" json:"proposal,omitempty"`
-	// Why; at most 1,024 bytes. May be empty.
+	// Why; it is kept in the ledger. At most 1,024 bytes; may be empty.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3643,7 +3644,7 @@ type Acknowledge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the warning, which stands at the end of its text: "large-delta". Required.
 	Warning string `protobuf:"bytes,1,opt,name=warning,proto3" json:"warning,omitempty"`
-	// Why the warning needs no more attention; 1 to 1,024 bytes. Required.
+	// Why the warning needs no more attention; it is kept in the ledger. 1 to 1,024 bytes. Required.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3934,9 +3935,9 @@ type AmendDataset struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A new title.
 	Title *string `protobuf:"bytes,1,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	// All owners.
+	// Who answers for the dataset, all of them.
 	Owners []string `protobuf:"bytes,2,rep,name=owners,proto3" json:"owners,omitempty"`
-	// All labels.
+	// All labels, which take the place of those before.
 	Labels map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Both caps. They hold from now on; what ledgers have already stays theirs.
 	Caps *DatasetCaps `protobuf:"bytes,4,opt,name=caps,proto3" json:"caps,omitempty"`
@@ -3946,7 +3947,7 @@ type AmendDataset struct {
 	IndependentOfOutputs bool `protobuf:"varint,6,opt,name=independent_of_outputs,json=independentOfOutputs,proto3" json:"independent_of_outputs,omitempty"`
 	// A version that shares the budget from now on.
 	AddVersion *DatasetVersion `protobuf:"bytes,7,opt,name=add_version,json=addVersion,proto3" json:"add_version,omitempty"`
-	// Why; 1 to 1,024 bytes. Required.
+	// Why; it is kept in the dataset's record. 1 to 1,024 bytes. Required.
 	Reason string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Confirms a registration that was proposed. It needs two people, and nothing else is
 	// changed with it.
@@ -4237,7 +4238,7 @@ func (x *DatasetVersion) GetDerivedFrom() []*DatasetReference {
 // charged.
 type Close struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why; at most 1,024 bytes. May be empty.
+	// Why; it is kept in the ledger. At most 1,024 bytes; may be empty.
 	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -3653,7 +3653,7 @@ type Workload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// For people; at most 256 bytes. May be empty.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Required.
+	// The relation between neighbouring datasets. Required.
 	Adjacency Workload_Adjacency `protobuf:"varint,2,opt,name=adjacency,proto3,enum=accountant.v1.Workload_Adjacency" json:"adjacency,omitempty"`
 	// What is applied, in any order; at most 10,000 events. May be empty.
 	Events        []*Event `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`

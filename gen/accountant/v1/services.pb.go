@@ -3484,17 +3484,16 @@ type ListEntriesRequest struct {
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// The first position to return; 1 if 0. Only without a page token.
 	StartPosition uint64 `protobuf:"varint,4,opt,name=start_position,json=startPosition,proto3" json:"start_position,omitempty"`
-	// Whether to return the stored bytes too.
+	// Whether to return the stored bytes, too, which prove what the entries say.
 	Raw bool `protobuf:"varint,5,opt,name=raw,proto3" json:"raw,omitempty"`
 	// The last position to return; 0 for no bound.
 	EndPosition uint64 `protobuf:"varint,6,opt,name=end_position,json=endPosition,proto3" json:"end_position,omitempty"`
-	// Only entries of this writer; empty for all. With this and the following, a
-	// page may have fewer entries than fit, or none, and still have a next one: a
-	// call goes through a bounded number of entries.
+	// Only entries of this writer, a UUID or request/ID; empty for all. With this and the following, a page may have fewer
+	// entries than fit, or none, and still have a next one: a call goes through a bounded number of entries.
 	Writer string `protobuf:"bytes,7,opt,name=writer,proto3" json:"writer,omitempty"`
 	// Only entries with all of these labels; at most 16.
 	Labels map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Only entries that the daemon took at this time or later.
+	// Only entries that the daemon took at this time or later, such as 2026-01-31 or 2026-01-31T12:00:00Z.
 	Since *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=since,proto3" json:"since,omitempty"`
 	// Only entries that the daemon took before this time.
 	Until         *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=until,proto3" json:"until,omitempty"`

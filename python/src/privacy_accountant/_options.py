@@ -49,7 +49,7 @@ class LedgerOptions(TypedDict, total=False):
     # Who answers for the ledger; at most 256 bytes.
     owner: str | None
 
-    # At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at most 256 bytes.
+    # Such as team or purpose. At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at most 256 bytes.
     labels: Mapping[str, str] | None
 
     # What guards the budget.
@@ -59,18 +59,19 @@ class LedgerOptions(TypedDict, total=False):
     # budgets.
     plan: Run | None
 
-    # FILTER: what is enforced, at least one. PLAN: what the plan must keep within, without guards. At most 16.
+    # What is enforced, or what a plan must keep within. A FILTER ledger has at least one; those of a PLAN have no
+    # guards. At most 16.
     budgets: Sequence[BudgetFields | pb.Budget] | None
 
     # Of a FILTER ledger: a run with the ledger's adjacency that every guard must be able to charge within its budget,
     # and that an RDP guard without an order gets the best one for.
     expected_run: Run | None
 
-    # The ledger that pays for this one, by name; empty if none. At creation all that this ledger may spend is set aside
-    # there, once: a PLAN's events, or the bound of the first of a FILTER's budgets, as a declared guarantee, that the
-    # parent can charge. The parent has the policy PLAN or FILTER, the same adjacency, privacy unit and dataset (which
-    # this ledger takes from it where it has none), and is open. Closing a PLAN ledger charges the parent for what was
-    # charged here and gives back the rest; closing a FILTER ledger charges all.
+    # The ledger that pays for this one: all that this one may spend is set aside there, once, at creation. Empty if
+    # none. What is set aside is a PLAN's events, or the bound of the first of a FILTER's budgets, as a declared
+    # guarantee, that the parent can charge. The parent has the policy PLAN or FILTER, the same adjacency, privacy unit
+    # and dataset (which this ledger takes from it where it has none), and is open. Closing a PLAN ledger charges the
+    # parent for what was charged here and gives back the rest; closing a FILTER ledger charges all.
     parent: str | None
 
     # Whether charges to several ledgers may include this one only with the contribution OVER_ALL. Then the whole
@@ -87,20 +88,20 @@ class EntriesOptions(TypedDict, total=False):
     # The first position to return; 1 if 0. Only without a page token.
     start_position: int | None
 
-    # Whether to return the stored bytes too.
+    # Whether to return the stored bytes, too, which prove what the entries say.
     raw: bool | None
 
     # The last position to return; 0 for no bound.
     end_position: int | None
 
-    # Only entries of this writer; empty for all. With this and the following, a page may have fewer entries than fit,
-    # or none, and still have a next one: a call goes through a bounded number of entries.
+    # Only entries of this writer, a UUID or request/ID; empty for all. With this and the following, a page may have
+    # fewer entries than fit, or none, and still have a next one: a call goes through a bounded number of entries.
     writer: str | None
 
     # Only entries with all of these labels; at most 16.
     labels: Mapping[str, str] | None
 
-    # Only entries that the daemon took at this time or later.
+    # Only entries that the daemon took at this time or later, such as 2026-01-31 or 2026-01-31T12:00:00Z.
     since: datetime | None
 
     # Only entries that the daemon took before this time.
@@ -136,7 +137,7 @@ class DatasetOptions(TypedDict, total=False):
     # What one charge and one ledger may take.
     caps: Mapping[str, float] | pb.DatasetCaps | None
 
-    # At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at most 256 bytes.
+    # Such as team or purpose. At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at most 256 bytes.
     labels: Mapping[str, str] | None
 
     # The registered datasets with which this one overlaps: those that have a person, or data made of a person, in
@@ -154,10 +155,10 @@ class AmendDatasetOptions(TypedDict, total=False):
     # A new title.
     title: str | None
 
-    # All owners.
+    # Who answers for the dataset, all of them.
     owners: Sequence[str] | None
 
-    # All labels.
+    # All labels, which take the place of those before.
     labels: Mapping[str, str] | None
 
     # Both caps. They hold from now on; what ledgers have already stays theirs.

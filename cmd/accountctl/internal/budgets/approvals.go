@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire/wirejson"
@@ -134,60 +134,23 @@ func writeProposals(p *cli.Program, ledgers []*accountantv1.Ledger) error {
 }
 
 func approve(p *cli.Program) *cobra.Command {
-	c := &cobra.Command{
+	w := calls.Write{Action: &accountantv1.Approve{}, Done: "approved and done"}
+	return w.Command(p, &cobra.Command{
 		Use:   "approve NAME --proposal POSITION [--comment TEXT]",
 		Short: "Do what another person has proposed",
 		Long: `Approve a proposal, which does what it proposes, decided on the ledger as it is now.
-You must be an officer, and another person than the proposer.
-
-` + writes.RequestIDHelp,
-		Example:           `  accountctl approvals approve team/mnist --proposal 12`,
-		Args:              cli.Arguments("NAME"),
-		ValidArgsFunction: p.CompleteLedger,
-	}
-	proposal := proposalFlag(c)
-	comment := c.Flags().String("comment", "", "what you say to it; kept in the ledger")
-	w := writes.AddFlags(p, c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := cli.Needs(c, "proposal"); err != nil {
-			return err
-		}
-		return w.Run(c, "approved and done", func(ctx context.Context, daemon *client.Client,
-			key string) (writes.Answer, error) {
-			return daemon.WriteOnce(ctx, args[0], key,
-				&accountantv1.Approve{Proposal: *proposal, Comment: *comment})
-		})
-	}
-	return c
+You must be an officer, and another person than the proposer. "accountctl approvals list" shows the positions of
+proposals.`,
+		Example: `  accountctl approvals approve team/mnist --proposal 12`,
+	})
 }
 
 func withdraw(p *cli.Program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "withdraw NAME --proposal POSITION [--reason REASON]",
-		Short: "Take back a proposal",
-		Long: `Take back a proposal, your own or another officer's, so that nobody can approve it.
-
-` + writes.RequestIDHelp,
-		Example:           `  accountctl approvals withdraw team/mnist --proposal 12 --reason "the wrong entry"`,
-		Args:              cli.Arguments("NAME"),
-		ValidArgsFunction: p.CompleteLedger,
-	}
-	proposal := proposalFlag(c)
-	reason := c.Flags().String("reason", "", "why; kept in the ledger")
-	w := writes.AddFlags(p, c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := cli.Needs(c, "proposal"); err != nil {
-			return err
-		}
-		return w.Run(c, "withdrawn", func(ctx context.Context, daemon *client.Client,
-			key string) (writes.Answer, error) {
-			return daemon.WriteOnce(ctx, args[0], key,
-				&accountantv1.Withdraw{Proposal: *proposal, Reason: *reason})
-		})
-	}
-	return c
-}
-
-func proposalFlag(c *cobra.Command) *uint64 {
-	return c.Flags().Uint64("proposal", 0, "the `POSITION` of the entry that proposes it; approvals list shows them")
+	w := calls.Write{Action: &accountantv1.Withdraw{}, Done: "withdrawn"}
+	return w.Command(p, &cobra.Command{
+		Use:     "withdraw NAME --proposal POSITION [--reason REASON]",
+		Short:   "Take back a proposal",
+		Long:    `Take back a proposal, your own or another officer's, so that nobody can approve it.`,
+		Example: `  accountctl approvals withdraw team/mnist --proposal 12 --reason "the wrong entry"`,
+	})
 }

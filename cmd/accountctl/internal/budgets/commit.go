@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/several"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
@@ -28,7 +28,7 @@ then the ledger that reserve has named beside the position, such as system:sets/
 
 ` + mechanisms.Help + `
 
-` + writes.RequestIDHelp + `
+` + calls.RequestIDHelp + `
 
 ` + workloads.Help,
 		Example: `  accountctl reservation commit team/mnist --reservation 12 --file done.json --label step=500
@@ -39,7 +39,7 @@ then the ledger that reserve has named beside the position, such as system:sets/
 	flags := workloads.AddChargeFlags(c, "accountctl reservation commit NAME %s --reservation 3")
 	reservation := reservationFlag(c)
 	c.Args = workloads.ChargeArgs
-	w := writes.AddFlags(p, c)
+	w := calls.AddWriteFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := cli.Needs(c, "reservation"); err != nil {
 			return err
@@ -49,10 +49,10 @@ then the ledger that reserve has named beside the position, such as system:sets/
 			return err
 		}
 		var costs []string
-		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client,
+		answer, err := calls.Once(w, c, func(ctx context.Context, daemon *client.Client,
 			key string) (*accountantv1.WriteResponse, error) {
 			if several.Reserved(args[0]) {
-				return daemon.CommitOnce(ctx, args[0], key, *reservation, charge.Events, *flags.Labels)
+				return daemon.CommitOnce(ctx, args[0], key, *reservation, charge.Events, flags.Labels())
 			}
 			if err := charge.Matches(ctx, daemon, args[0]); err != nil {
 				return nil, err
@@ -60,7 +60,7 @@ then the ledger that reserve has named beside the position, such as system:sets/
 			if err := charge.Warn(ctx, p, daemon, args[0]); err != nil {
 				return nil, err
 			}
-			answer, err := daemon.CommitOnce(ctx, args[0], key, *reservation, charge.Events, *flags.Labels)
+			answer, err := daemon.CommitOnce(ctx, args[0], key, *reservation, charge.Events, flags.Labels())
 			costs = w.Costs(ctx, daemon, args[0], charge.Events, err)
 			return answer, err
 		})

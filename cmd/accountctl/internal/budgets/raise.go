@@ -8,16 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
 func raise(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "raise NAME (--budget BUDGET … | --plan MECHANISM flags … | --plan FILE) --reason REASON",
+		Use: "raise NAME (--budget BUDGET … | --plan MECHANISM flags … | --plan FILE) --reason REASON " +
+			"[--independent-of-outputs] [--propose]",
 		Short: "Make a ledger's budgets, or its plan, larger",
 		Long: `Make the budgets of a ledger larger: give all of them, with the same guards and
 orders, none smaller than before. Or give the whole new plan of a ledger that has
@@ -28,50 +29,30 @@ Once something was charged or set aside, the guarantee of later answers is
 descriptive: whoever raises a budget after having seen outputs may have done so
 because of them. With --independent-of-outputs you assert that it was not so.
 
-` + values.BudgetHelp + `
-
-` + writes.OwnSocketHelp + `
-
-` + writes.RequestIDHelp,
+` + values.BudgetHelp,
 		Example: `  accountctl raise shared --budget epsilon=10,delta=1e-5,guard=rdp,order=12 --reason "planned for the second quarter" --independent-of-outputs --server unix:data/accountant.sock
   accountctl raise team/mnist --plan longer.json --reason "more epochs" --server unix:data/accountant.sock`,
-		Args:              workloads.ChargeArgs,
-		ValidArgsFunction: p.CompleteLedger,
+		Args: workloads.ChargeArgs,
 	}
-	raise := &accountantv1.Raise{}
-	budgets := values.BudgetsFlag(c)
 	plan := c.Flags().String("plan", "",
 		"the whole new plan: a `MECHANISM` with its flags, or a workload file; - is standard input")
 	described := workloads.AddPlanFlags(p, c, "accountctl raise NAME --plan %s --reason REASON", "plan")
-	c.Flags().StringVar(&raise.Reason, "reason", "", "why; kept in the ledger and shown with every answer")
-	c.Flags().BoolVar(&raise.IndependentOfOutputs, "independent-of-outputs", false,
-		"assert that the decision to raise did not depend on outputs")
-	w := writes.AddProposing(c, writes.AddFlags(p, c))
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(*budgets) == 0 && *plan == "" {
+	raise := &accountantv1.Raise{}
+	w := calls.Write{Action: raise, Done: "raised"}
+	w.Read = func(c *cobra.Command, args []string) error {
+		if len(raise.Budgets) == 0 && *plan == "" {
 			return cli.Usage(c, "--budget or --plan is missing")
 		}
-		if err := cli.Needs(c, "reason"); err != nil {
-			return err
-		}
-		raise.Budgets = *budgets
 		longer, err := readPlan(described, *plan, args[1:])
-		if err != nil {
-			return err
+		if err == nil {
+			raise.Plan = longer.Workload
 		}
-		raise.Plan = longer.Workload
-		proposed := func() *accountantv1.Propose {
-			return &accountantv1.Propose{Action: &accountantv1.Propose_Raise{Raise: raise}}
-		}
-		before := func(ctx context.Context, daemon *client.Client) error {
-			return complete(ctx, daemon, args[0], raise)
-		}
-		return w.Run(c, "raised", proposed, before, func(ctx context.Context, daemon *client.Client,
-			key string) (writes.Answer, error) {
-			return daemon.WriteOnce(ctx, args[0], key, raise)
-		})
+		return err
 	}
-	return c
+	w.Complete = func(ctx context.Context, daemon *client.Client, ledger string) error {
+		return complete(ctx, daemon, ledger, raise)
+	}
+	return w.Command(p, c)
 }
 
 // readPlan reads the new plan, if there is one.

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/several"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/spelling"
@@ -38,7 +38,7 @@ ledger is then one of the daemon's own, such as system:sets/3.
 
 ` + mechanisms.Help + `
 
-` + writes.RequestIDHelp + `
+` + calls.RequestIDHelp + `
 
 ` + workloads.Help,
 		Example: `  accountctl reservation create team/mnist --file workload.json --lifetime 24h --label run=7
@@ -51,7 +51,7 @@ ledger is then one of the daemon's own, such as system:sets/3.
 	flags := workloads.AddChargeFlags(c, "accountctl reservation create NAME %s --lifetime 24h")
 	var lifetime lifetime
 	c.Flags().Var(&lifetime, "lifetime", "how long, in whole seconds: "+allowedLifetimes)
-	w := writes.AddFlags(p, c)
+	w := calls.AddWriteFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !c.Flags().Changed("lifetime") {
 			return cli.Usage(c, "--lifetime is missing; allowed: %s, such as 24h", allowedLifetimes)
@@ -70,16 +70,16 @@ ledger is then one of the daemon's own, such as system:sets/3.
 		}
 		name, one := of.One()
 		var costs []string
-		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client,
+		answer, err := calls.Once(w, c, func(ctx context.Context, daemon *client.Client,
 			key string) (*accountantv1.WriteResponse, error) {
 			if err := of.Suits(ctx, p, daemon, charge); err != nil {
 				return nil, err
 			}
 			if !one {
 				return of.Of(daemon).ReserveOnce(ctx, key, whose.Value(), charge.Events, time.Duration(lifetime),
-					*flags.Labels)
+					flags.Labels())
 			}
-			answer, err := daemon.ReserveOnce(ctx, name, key, charge.Events, time.Duration(lifetime), *flags.Labels)
+			answer, err := daemon.ReserveOnce(ctx, name, key, charge.Events, time.Duration(lifetime), flags.Labels())
 			costs = w.Costs(ctx, daemon, name, charge.Events, err)
 			return answer, err
 		})

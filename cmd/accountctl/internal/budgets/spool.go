@@ -97,7 +97,7 @@ is released; unless the exit status is 0, nothing may be released.
 		}
 		s, err := client.OpenSpool(args[0])
 		if err == nil {
-			err = s.Spend(charge.Events, *flags.Labels)
+			err = s.Spend(charge.Events, flags.Labels())
 		}
 		return err
 	}

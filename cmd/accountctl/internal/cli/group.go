@@ -12,9 +12,14 @@ import (
 // Needs requires flags that have no default.
 func Needs(c *cobra.Command, flags ...string) error {
 	for _, f := range flags {
-		if !c.Flags().Changed(f) {
-			return UsageOf(c, "--"+f+" ", "--%s is missing", f)
+		if c.Flags().Changed(f) {
+			continue
 		}
+		allowed := ""
+		if of, ok := c.Flags().Lookup(f).Value.(interface{ Allowed() []string }); ok && len(of.Allowed()) > 0 {
+			allowed = "; allowed: " + strings.Join(of.Allowed(), ", ")
+		}
+		return UsageOf(c, "--"+f+" ", "--%s is missing%s", f, allowed)
 	}
 	return nil
 }

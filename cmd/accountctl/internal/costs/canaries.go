@@ -18,9 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -72,7 +72,7 @@ and the score. Where scores are equal, the guesses count as wrong.`,
 		"accountctl canaries --inserted 1000 --guesses 100 --correct 83 --delta 1e-5 %s")
 	record := c.Flags().Bool("record", false, "keep this in the ledger NAME, for its statement")
 	reason := c.Flags().String("reason", "", "with --record: which run it was; kept in the ledger")
-	w := writes.AddFlags(p, c)
+	w := calls.AddWriteFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		subject, err := readSubject(source, args)
 		if err != nil {
@@ -129,11 +129,11 @@ and the score. Where scores are equal, the guesses count as wrong.`,
 }
 
 // observe records the run in the ledger that is asked about.
-func observe(w *writes.Flags, c *cobra.Command, about *subject, what *accountantv1.Observe) error {
+func observe(w *calls.WriteFlags, c *cobra.Command, about *subject, what *accountantv1.Observe) error {
 	if about.ledger == "" {
 		return cli.Usage(c, "--record needs the NAME of a ledger, which keeps it")
 	}
-	answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client,
+	answer, err := calls.Once(w, c, func(ctx context.Context, daemon *client.Client,
 		key string) (*accountantv1.WriteResponse, error) {
 		return daemon.WriteOnce(ctx, about.ledger, key, what)
 	})

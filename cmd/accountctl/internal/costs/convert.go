@@ -71,7 +71,6 @@ means that some mechanism with the guarantee has no smaller one. No daemon is as
 	var g theorem.Guarantee
 	var t theorem.Target
 	var delta, epsilon, alpha float64
-	var adjacency string
 	flags := c.Flags()
 	flags.StringVar(&t.Kind, "to", "", "one of "+strings.Join(theorem.Targets(), ", "))
 	flags.Float64Var(&g.Epsilon, "epsilon", 0, "ε > 0 of the guarantee, in nats; of renyi-dp the divergence at --order")
@@ -84,7 +83,7 @@ means that some mechanism with the guarantee has no smaller one. No daemon is as
 	flags.Float64Var(&t.Order, "target-order", 0, "α > 1: asks for the divergence there")
 	flags.Uint64Var(&t.GroupSize, "group-size", 0, "k, the number of records that differ, 1 to 2^32")
 	flags.Float64Var(&t.SamplingProbability, "sampling-probability", 0, "q in (0, 1] of Poisson sampling")
-	flags.StringVar(&adjacency, "adjacency", "", "of the guarantee; sampling amplifies it under add-or-remove-one only")
+	adjacency := values.AdjacencyFlag(c, "of the guarantee; sampling amplifies it under add-or-remove-one only")
 	flags.Float64Var(&alpha, "alpha", 0, "the type I error of a test, in [0, 1]: asks for its type II error")
 	_ = c.RegisterFlagCompletionFunc("to",
 		cobra.FixedCompletions(theorem.Targets(), cobra.ShellCompDirectiveNoFileComp))
@@ -102,12 +101,9 @@ means that some mechanism with the guarantee has no smaller one. No daemon is as
 				*to.field = to.value
 			}
 		}
-		if adjacency != "" {
-			a, err := values.ParseAdjacency(c, adjacency)
-			if err != nil {
-				return err
-			}
-			if t.Adjacency, err = wire.ToAdjacency("adjacency", a); err != nil {
+		if flags.Changed("adjacency") {
+			var err error
+			if t.Adjacency, err = wire.ToAdjacency("adjacency", *adjacency); err != nil {
 				return err
 			}
 		}

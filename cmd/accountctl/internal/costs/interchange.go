@@ -14,7 +14,6 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/interchange"
-	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -57,27 +56,18 @@ accountants are for add-or-remove-one, and Flower's state says it.`,
 	}
 	format := interchangeFlag(c, interchange.Readable())
 	name := c.Flags().String("name", "", "the workload's name, for people")
-	adjacency := c.Flags().String("adjacency", "", strings.Join(spelling.Adjacencies(), "|"))
-	_ = c.RegisterFlagCompletionFunc("adjacency",
-		cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
+	adjacency := values.AdjacencyFlag(c, "of the workload")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *format == "" {
 			return cli.Usage(c, "--format is missing; allowed: %s", strings.Join(interchange.Readable(), ", "))
-		}
-		adj := accountantv1.Workload_ADJACENCY_UNSPECIFIED
-		if *adjacency != "" {
-			var err error
-			if adj, err = values.ParseAdjacency(c, *adjacency); err != nil {
-				return err
-			}
 		}
 		data, err := p.ReadFile(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		read := func() (*accountantv1.Workload, []string, error) { return interchange.Read(*format, data, adj) }
+		read := func() (*accountantv1.Workload, []string, error) { return interchange.Read(*format, data, *adjacency) }
 		if *format == interchange.Opacus && interchange.IsCheckpoint(data) {
-			read = func() (*accountantv1.Workload, []string, error) { return readCheckpoint(args[0], data, adj) }
+			read = func() (*accountantv1.Workload, []string, error) { return readCheckpoint(args[0], data, *adjacency) }
 		}
 		w, notes, err := read()
 		if err != nil {
@@ -94,10 +84,10 @@ accountants are for add-or-remove-one, and Flower's state says it.`,
 }
 
 // readCheckpoint reads a checkpoint, which may be too long to be read as a whole: data is its start.
-func readCheckpoint(name string, data []byte, adj accountantv1.Workload_Adjacency) (*accountantv1.Workload, []string,
-	error) {
+func readCheckpoint(name string, data []byte,
+	adjacency accountantv1.Workload_Adjacency) (*accountantv1.Workload, []string, error) {
 	if name == "-" {
-		return interchange.ReadCheckpoint(bytes.NewReader(data), int64(len(data)), adj)
+		return interchange.ReadCheckpoint(bytes.NewReader(data), int64(len(data)), adjacency)
 	}
 	file, err := os.Open(name)
 	if err != nil {
@@ -108,7 +98,7 @@ func readCheckpoint(name string, data []byte, adj accountantv1.Workload_Adjacenc
 	if err != nil {
 		return nil, nil, err
 	}
-	return interchange.ReadCheckpoint(file, info.Size(), adj)
+	return interchange.ReadCheckpoint(file, info.Size(), adjacency)
 }
 
 func exportWorkload(p *cli.Program) *cobra.Command {

@@ -8,16 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
 func amend(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "amend ID [--budget BUDGET …] [--add-version VERSION] [--max-charge SHARE] … --reason REASON",
+		Use: "amend ID [--budget BUDGET …] [--independent-of-outputs] " +
+			"[--add-version VERSION [--derived-from ID@VERSION …]] [--max-charge SHARE] [--max-ledger SHARE] " +
+			"[--title TITLE] [--owner OWNER …] [--label KEY=VALUE …] [--confirm] --reason REASON [--propose]",
 		Short: "Change a dataset's budget, caps, versions or description",
 		Long: `Change a dataset's record; what is not given stays as it is. A budget can only be made
 larger: give all of them, with the same guards and orders. Once something was charged or
@@ -31,58 +32,30 @@ with --propose, and another person approves it (accountctl approvals approve dat
 --confirm proposes again to confirm a registration whose proposal was withdrawn, or not
 approved in time.
 
-` + values.BudgetHelp + `
-
-` + writes.OwnSocketHelp + `
-
-` + writes.RequestIDHelp,
+` + values.BudgetHelp,
 		Example: `  accountctl dataset amend survey --add-version 2027 --derived-from survey@2026 --reason "second wave" --server unix:data/accountant.sock
   accountctl dataset amend survey --budget epsilon=10,delta=1e-5,guard=rdp --independent-of-outputs --reason "agreed for the second wave" --server unix:data/accountant.sock`,
-		Args: cli.Arguments("ID"),
 	}
-	w := writes.AddProposing(c, writes.AddFlags(p, c))
-	m := &accountantv1.AmendDataset{}
-	caps := &accountantv1.DatasetCaps{}
-	f := c.Flags()
-	title := f.String("title", "", "a new title")
-	f.StringArrayVar(&m.Owners, "owner", nil, "`who` answers for the dataset, all of them; may be repeated")
-	version := f.String("add-version", "", "a `VERSION` that shares the budget from now on")
-	derived := f.StringArray("derived-from", nil, "what the new version overlaps, `ID@VERSION`; may be repeated")
-	f.BoolVar(&m.IndependentOfOutputs, "independent-of-outputs", false, "assert that the decision to raise the "+
-		"budget did not depend on outputs")
-	f.BoolVar(&m.Confirm, "confirm", false, "confirm the registration, which was proposed; with --propose")
-	f.StringVar(&m.Reason, "reason", "", "why; kept in the dataset's record")
+	m, caps := &accountantv1.AmendDataset{}, &accountantv1.DatasetCaps{}
+	version := c.Flags().String("add-version", "", "a `VERSION` that shares the budget from now on")
+	derived := c.Flags().StringArray("derived-from", nil, "what the new version overlaps, `ID@VERSION`; may be repeated")
 	capsFlags(c, caps)
-	budgets := values.BudgetsFlag(c)
-	labels := values.LabelsFlag(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := cli.Needs(c, "reason"); err != nil {
-			return err
-		}
-		if f.Changed("title") {
-			m.Title = title
-		}
-		if f.Changed("add-version") {
+	w := calls.Write{Action: m, Done: "amended"}
+	w.Read = func(c *cobra.Command, args []string) error {
+		switch {
+		case c.Flags().Changed("add-version"):
 			m.AddVersion = &accountantv1.DatasetVersion{
 				Of:          &accountantv1.DatasetReference{Id: args[0], Version: *version},
 				DerivedFrom: parseReferences(*derived)}
-		} else if len(*derived) > 0 {
+		case len(*derived) > 0:
 			return cli.Usage(c, "--derived-from without --add-version; allowed: both")
 		}
-		m.Labels, m.Budgets = *labels, *budgets
-		w.Record = ledger.DatasetName(args[0])
-		proposed := func() *accountantv1.Propose {
-			return &accountantv1.Propose{Action: &accountantv1.Propose_AmendDataset{AmendDataset: m}}
-		}
-		before := func(ctx context.Context, daemon *client.Client) error {
-			return complete(ctx, c, daemon, args[0], m, caps)
-		}
-		return w.Run(c, "amended", proposed, before, func(ctx context.Context, daemon *client.Client,
-			key string) (writes.Answer, error) {
-			return daemon.WriteOnce(ctx, ledger.DatasetName(args[0]), key, m)
-		})
+		return nil
 	}
-	return c
+	w.Complete = func(ctx context.Context, daemon *client.Client, _ string) error {
+		return complete(ctx, c, daemon, c.Flags().Arg(0), m, caps)
+	}
+	return w.Command(p, c)
 }
 
 // complete gives an amendment what was not given and cannot be other than before: the guards

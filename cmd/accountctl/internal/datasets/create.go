@@ -10,18 +10,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/guards"
-	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 func create(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use: "create ID --adjacency ADJACENCY --max-records-per-unit N --bound-enforced-by RULE (--budget " +
-			"BUDGET … | --derived-from ID@VERSION …)",
+		Use: "create ID --adjacency ADJACENCY --max-records-per-unit N --bound-enforced-by RULE " +
+			"(--budget BUDGET … | --derived-from ID@VERSION …) [--independent REASON] " +
+			"[--independent-of-outputs --reason REASON] [--max-charge SHARE] [--max-ledger SHARE] " +
+			"[--version VERSION] [--title TITLE] [--owner OWNER …] [--privacy-unit UNIT] [--label KEY=VALUE …] " +
+			"[--propose]",
 		Short: "Register a dataset",
 		Long: `Register a dataset. From then on every new ledger with this --dataset-id takes its
 budget from the dataset's, and is refused once that is used up. Ledgers that carry the
@@ -53,49 +55,30 @@ Identifiers that differ only in case, white space or invisible characters are th
 
 ` + values.BudgetHelp + `
 
-` + writes.OwnSocketHelp,
+` + calls.OwnSocketHelp,
 		Example: `  accountctl dataset create survey --version 2026 --adjacency add-or-remove-one --privacy-unit user --max-records-per-unit 1 --bound-enforced-by "one row for each account" --budget epsilon=8,delta=1e-5,guard=rdp --max-ledger 0.5 --server unix:data/accountant.sock
   accountctl dataset create survey-eu --adjacency add-or-remove-one --privacy-unit user --max-records-per-unit 1 --bound-enforced-by "rows of survey" --derived-from survey@2026 --server unix:data/accountant.sock`,
 		Args: cli.Arguments("ID"),
 	}
 	req := &accountantv1.CreateDatasetRequest{}
 	spec := &accountantv1.DatasetSpec{Caps: &accountantv1.DatasetCaps{}}
-	f := c.Flags()
-	adjacency := f.String("adjacency", "", strings.Join(spelling.Adjacencies(), "|"))
-	f.StringVar(&spec.Version, "version", "", "the dataset's `version`")
-	f.StringVar(&spec.Title, "title", "", "what the dataset is called")
-	f.StringArrayVar(&spec.Owners, "owner", nil, "`who` answers for the dataset; may be repeated")
-	f.StringVar(&spec.PrivacyUnit, "privacy-unit", "", "whose contribution is bounded: example, user, …")
-	f.Uint64Var(&spec.MaxRecordsPerUnit, "max-records-per-unit", 0, "at most how many records belong to one "+
-		"privacy unit")
-	f.StringVar(&spec.BoundEnforcedBy, "bound-enforced-by", "",
-		"what enforces that: a `RULE` of the collection or a step of the pipeline")
-	derived := f.StringArray("derived-from", nil,
+	derived := c.Flags().StringArray("derived-from", nil,
 		"a registered dataset that it overlaps, `ID@VERSION`, whose budget it shares; may be repeated")
-	f.StringVar(&spec.Independence, "independent", "", "the `REASON` why nobody's data is both here and in another "+
-		"registered dataset")
-	f.BoolVar(&req.IndependentOfOutputs, "independent-of-outputs", false, "assert that neither the budget nor which "+
-		"ledgers there were depended on outputs")
-	f.StringVar(&req.Reason, "reason", "", "why that holds")
-	f.BoolVar(&req.Propose, "propose", false, "register it as a proposal, for another officer to approve "+
-		"(accountctl approvals)")
+	c.Flags().StringVar(&spec.Independence, "independent", "", "the `REASON` why nobody's data is both here and in "+
+		"another registered dataset")
 	capsFlags(c, spec.Caps)
-	budgets := values.BudgetsFlag(c)
-	labels := values.LabelsFlag(c)
+	calls.AddFlags(c, spec)
+	calls.AddFlags(c, req)
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		value, err := values.ParseAdjacency(c, *adjacency)
-		if err != nil {
+		if err := cli.Needs(c, "adjacency", "max-records-per-unit", "bound-enforced-by"); err != nil {
 			return err
 		}
-		if err := cli.Needs(c, "max-records-per-unit", "bound-enforced-by"); err != nil {
-			return err
-		}
-		if len(*budgets) == 0 && len(*derived) == 0 {
+		if len(spec.Budgets) == 0 && len(*derived) == 0 {
 			return cli.Usage(c, "--budget is missing; allowed: --budget, or --derived-from with the dataset whose "+
 				"budget it shares")
 		}
-		spec.Id, spec.Adjacency, spec.Budgets, spec.Labels = args[0], value, *budgets, *labels
+		spec.Id = args[0]
 		spec.DerivedFrom = parseReferences(*derived)
 		req.Spec = spec
 		answer, err := cli.Ask(p, c,

@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 func ledgerClose(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "close NAME",
+		Use:   "close NAME [--reason REASON] [--yes]",
 		Short: "Close a ledger for good",
 		Long: `Close a ledger: it takes no more charges. Queries go on. Closing is final.
 
@@ -34,31 +34,19 @@ On a terminal the command shows what it will charge, and asks. Elsewhere it need
 
 Where the daemon knows callers by a socket's user or by a certificate, only the
 principal that created the ledger may close it, or somebody on the daemon's own
-socket.
-
-` + writes.RequestIDHelp,
+socket.`,
 		Example: `  accountctl ledger close team/mnist --reason "model released"
   accountctl ledger close team/mnist --reason "model released" --yes`,
-		Args:              cli.Arguments("NAME"),
-		ValidArgsFunction: p.CompleteLedger,
 	}
-	reason := c.Flags().String("reason", "", "why; kept in the ledger")
 	yes := c.Flags().BoolP("yes", "y", false, "close it without asking")
-	w := writes.AddFlags(p, c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if _, err := w.Key(c); err != nil {
-			return err
+	w := calls.Write{Action: &accountantv1.Close{}, Done: "closed"}
+	w.Read = func(c *cobra.Command, args []string) error {
+		if *yes {
+			return nil
 		}
-		if !*yes {
-			if err := confirmClose(p, c, args[0]); err != nil {
-				return err
-			}
-		}
-		return w.Run(c, "closed", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
-			return daemon.WriteOnce(ctx, args[0], key, &accountantv1.Close{Reason: *reason})
-		})
+		return confirmClose(p, c, args[0])
 	}
-	return c
+	return w.Command(p, c)
 }
 
 // confirmClose shows what closing a ledger charges, and asks on a terminal whether to

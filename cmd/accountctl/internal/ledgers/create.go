@@ -5,11 +5,11 @@ package ledgers
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
@@ -23,7 +23,9 @@ import (
 func ledgerCreate(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "create NAME (--adjacency ADJACENCY | --parent NAME) [--plan MECHANISM flags … | --plan FILE] " +
-			"[--budget BUDGET …]",
+			"[--budget BUDGET …] [--expected-run MECHANISM flags … | --expected-run FILE] [--explain-guard] " +
+			"[--over-all-only] [--privacy-unit UNIT] [--dataset-id ID] [--dataset-version VERSION] [--owner OWNER] " +
+			"[--label KEY=VALUE …]",
 		Short: "Create a ledger",
 		Long: `Create a ledger. Its name is made of segments [a-z0-9][a-z0-9._-]{0,62} joined by
 "/". If it exists with the same properties nothing happens; if it exists with
@@ -55,42 +57,24 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
   accountctl ledger create team/census --adjacency replace-one --privacy-unit user --owner alice --label purpose=tables`,
 		Args: workloads.ChargeArgs,
 	}
-	var (
-		adjacency string
-		spec      accountantv1.LedgerSpec
-	)
-	c.Flags().StringVar(&adjacency, "adjacency", "", strings.Join(spelling.Adjacencies(), "|"))
-	c.Flags().StringVar(&spec.PrivacyUnit, "privacy-unit", "",
-		"whose contribution the sensitivity bounds: example, user, …")
-	c.Flags().StringVar(&spec.DatasetId, "dataset-id", "", "the dataset's identifier")
-	c.Flags().StringVar(&spec.DatasetVersion, "dataset-version", "", "the dataset's version")
-	c.Flags().StringVar(&spec.Owner, "owner", "", "who answers for the ledger")
+	spec := &accountantv1.LedgerSpec{}
 	explained := c.Flags().Bool("explain-guard", false, "show what each guard would allow, where one was chosen")
 	plan := c.Flags().String("plan", "",
 		"what may be charged: a `MECHANISM` with its flags, or a workload file; - is standard input")
 	expected := c.Flags().String("expected-run", "", "what the budgets must have room for: a `MECHANISM` with its "+
 		"flags, or a workload file; a guard rdp without order gets the best one for it")
-	c.Flags().BoolVar(&spec.OverAllOnly, "over-all-only", false, "charges to several ledgers may include this one "+
-		"only with --contribution over-all; then the budgets of such ledgers add up")
-	c.Flags().StringVar(&spec.Parent, "parent", "",
-		"the ledger that pays for this one: all that this one may spend is set aside there; adjacency, privacy "+
-			"unit and dataset are its own where none is given")
 	described := workloads.AddPlanFlags(p, c,
 		"accountctl ledger create NAME --adjacency add-or-remove-one --plan %s", "plan", "expected-run")
-	budgets := values.BudgetsFlag(c)
-	labels := values.LabelsFlag(c)
+	calls.AddFlags(c, spec)
 	output := cli.OutputFlag(c, cli.FormatJSON)
-	_ = c.RegisterFlagCompletionFunc("adjacency",
-		cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if adjacency != "" || spec.Parent == "" {
-			var err error
-			if spec.Adjacency, err = values.ParseAdjacency(c, adjacency); err != nil {
+		if spec.Parent == "" {
+			if err := cli.Needs(c, "adjacency"); err != nil {
 				return err
 			}
 		}
-		spec.Name, spec.Labels, spec.Budgets = args[0], *labels, *budgets
-		dashes, err := readPolicy(c, described, args[1:], &spec, *plan, *expected)
+		spec.Name = args[0]
+		dashes, err := readPolicy(c, described, args[1:], spec, *plan, *expected)
 		if err != nil {
 			return err
 		}
@@ -102,10 +86,10 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 		}
 		answer, err := cli.Ask(p, c,
 			func(ctx context.Context, daemon *client.Client) (*accountantv1.CreateLedgerResponse, error) {
-				return daemon.CreateLedger(ctx, &spec)
+				return daemon.CreateLedger(ctx, spec)
 			})
 		if err != nil {
-			return explainMisfit(p, &spec, dashes, func() bool { return c.Context().Err() != nil }, err)
+			return explainMisfit(p, spec, dashes, func() bool { return c.Context().Err() != nil }, err)
 		}
 		if output.Value == cli.FormatJSON {
 			p.Warn(guards.Says(spec.GetBudgets(), answer.GetLedger().GetSpec().GetBudgets()))
@@ -121,7 +105,7 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 				p.Paragraph("Its plan assumes: " + text)
 			}
 		}
-		chosen, err := guards.Explain(&spec, answer.GetLedger().GetSpec(),
+		chosen, err := guards.Explain(spec, answer.GetLedger().GetSpec(),
 			func() bool { return c.Context().Err() != nil })
 		for _, ch := range chosen {
 			if err == nil {

@@ -4,11 +4,14 @@ package ledgers
 
 import (
 	"encoding/base64"
+	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
@@ -18,7 +21,8 @@ import (
 
 func entries(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "entries NAME",
+		Use: "entries NAME [--position FIRST..LAST] [--writer WRITER] [--label KEY=VALUE …] [--since TIME] " +
+			"[--until TIME] [--limit N] [--raw]",
 		Short: "List a ledger's entries",
 		Long: `List what was written to a ledger, in order: position, time, who, and the events.
 On a terminal the table fits its width; --output wide shows every column, and
@@ -40,21 +44,31 @@ record (in jsonl as the first line): all that "accountctl verify --entries" need
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
 	}
-	filter := entryFilterFlags(c)
+	request := &accountantv1.ListEntriesRequest{}
+	c.Flags().Func("position", "positions `FIRST..LAST`, FIRST.., ..LAST, or one", func(text string) (err error) {
+		if request.StartPosition, request.EndPosition, err = positions(text); err != nil {
+			err = errors.New("allowed: FIRST..LAST, FIRST.., ..LAST or one position, all ≥ 1")
+		}
+		return err
+	})
 	limit := c.Flags().Uint64("limit", 0, "how many at most; 0 is all")
-	raw := c.Flags().Bool("raw", false, "with the stored bytes; not in a table")
+	calls.AddFlags(c, request)
 	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatJSONL, cli.FormatCSV, cli.FormatWide)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *raw && (output.Value == cli.FormatTable || output.Value == cli.FormatWide) {
+		if request.Raw && (output.Value == cli.FormatTable || output.Value == cli.FormatWide) {
 			return cli.Usage(c, "--raw: not in a table; allowed with --output json, jsonl or csv")
 		}
-		options, err := filter.options(c)
-		if err != nil {
-			return err
+		options := client.EntriesOptions{Start: request.StartPosition, End: request.EndPosition, Writer: request.Writer,
+			Labels: request.Labels, Raw: request.Raw}
+		if request.Since != nil {
+			options.Since = request.Since.AsTime()
+		}
+		if request.Until != nil {
+			options.Until = request.Until.AsTime()
 		}
 		return p.With(c, func(daemon *client.Client) error {
-			w := newEntryWriter(p, output.Value, *raw)
-			options.PageSize, options.Raw, options.Genesis = pageSize(*limit), *raw, w.genesis
+			w := newEntryWriter(p, output.Value, request.Raw)
+			options.PageSize, options.Genesis = pageSize(*limit), w.genesis
 			n := uint64(0)
 			for e, err := range daemon.Entries(c.Context(), args[0], options) {
 				if err == nil {
@@ -171,4 +185,31 @@ func csvEntries(p *cli.Program, raw bool) *entryWriter {
 		},
 		flush: w.Flush,
 	}
+}
+
+// positions reads a range; an end that is not given is 0.
+func positions(text string) (first, last uint64, err error) {
+	from, to, isRange := strings.Cut(text, "..")
+	if !isRange {
+		to = from
+	}
+	if from == "" && to == "" {
+		return 0, 0, errors.New("no position")
+	}
+	number := func(s string) uint64 {
+		if s == "" {
+			return 0
+		}
+		n, e := strconv.ParseUint(s, 10, 64)
+		if e == nil && n == 0 {
+			e = errors.New("position 0")
+		}
+		err = errors.Join(err, e)
+		return n
+	}
+	first, last = number(from), number(to)
+	if err == nil && last > 0 && last < first {
+		err = errors.New("the last comes before the first")
+	}
+	return first, last, err
 }

@@ -8,16 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/several"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
 func ledgerReconcile(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "reconcile NAME (--charge FILE --contribution WHOSE | --accept-loss REASON)",
+		Use: "reconcile NAME (--charge FILE [--contribution WHOSE] [--reason REASON] | --accept-loss REASON) " +
+			"[--propose]",
 		Short: "Say what a ledger has lost by a restore or a failover",
 		Long: `A ledger that was restored from a backup, or of which a failover of the database has
 lost entries, takes nothing until somebody has said what was charged to it after the
@@ -41,53 +42,37 @@ ledgers count them as charges to each of those ledgers then. A file without even
 needs no --contribution.
 
 Unsure? Charge more rather than less. Writers from before the loss stay refused: a new
-process, or client, goes on.
-
-` + writes.OwnSocketHelp + `
-
-` + writes.RequestIDHelp,
+process, or client, goes on.`,
 		Example: `  accountctl ledger reconcile team/mnist --charge since-monday.json --contribution over-all --reason "from the jobs' logs" --server unix:data/accountant.sock
   accountctl ledger reconcile team/mnist --accept-loss "logs are gone, too" --server unix:data/accountant.sock`,
-		Args:              cli.Arguments("NAME"),
-		ValidArgsFunction: p.CompleteLedger,
 	}
 	charged := c.Flags().String("charge", "", "a workload `FILE` with what was lost; - is standard input")
 	accept := c.Flags().String("accept-loss", "",
 		"accept that what was lost is not counted, and why: the `REASON` is shown with every answer")
-	reason := c.Flags().String("reason", "",
-		"with --charge: where this is known from; kept in the ledger and shown with every answer")
 	by := several.AddContribution(c)
-	w := writes.AddProposing(c, writes.AddFlags(p, c))
-	c.RunE = func(c *cobra.Command, args []string) error {
+	lost, what := &accountantv1.Reconcile{}, &workloads.Charge{}
+	w := calls.Write{Action: lost, Done: "reconciled"}
+	w.Read = func(c *cobra.Command, _ []string) (err error) {
 		charging, accepting := c.Flags().Changed("charge"), c.Flags().Changed("accept-loss")
 		switch {
 		case charging == accepting:
 			return cli.Usage(c, "--charge and --accept-loss: allowed: one of them")
 		case accepting && (*accept == "" || c.Flags().Changed("reason") || c.Flags().Changed("contribution")):
 			return cli.Usage(c, "--accept-loss: allowed: the reason, and neither --reason nor --contribution beside it")
+		case accepting:
+			lost.AcceptLoss, lost.Reason = true, *accept
+			return nil
 		}
-		lost := &accountantv1.Reconcile{AcceptLoss: accepting, Reason: *reason + *accept}
-		what := &workloads.Charge{}
-		if charging {
-			var err error
-			if what, err = workloads.ReadCharge(c.Context(), p, *charged); err != nil {
-				return err
-			}
-			lost.Events = what.Events
-			if len(lost.Events) > 0 {
-				if lost.Contribution, err = by.OfLost(c); err != nil {
-					return err
-				}
-			}
+		if what, err = workloads.ReadCharge(c.Context(), p, *charged); err != nil {
+			return err
 		}
-		proposed := func() *accountantv1.Propose {
-			return &accountantv1.Propose{Action: &accountantv1.Propose_Reconcile{Reconcile: lost}}
+		if lost.Events = what.Events; len(lost.Events) > 0 {
+			lost.Contribution, err = by.OfLost(c)
 		}
-		matches := func(ctx context.Context, daemon *client.Client) error { return what.Matches(ctx, daemon, args[0]) }
-		return w.Run(c, "reconciled", proposed, matches, func(ctx context.Context, daemon *client.Client,
-			key string) (writes.Answer, error) {
-			return daemon.WriteOnce(ctx, args[0], key, lost)
-		})
+		return err
 	}
-	return c
+	w.Complete = func(ctx context.Context, daemon *client.Client, ledger string) error {
+		return what.Matches(ctx, daemon, ledger)
+	}
+	return w.Command(p, c)
 }

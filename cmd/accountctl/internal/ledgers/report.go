@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/several"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
@@ -37,7 +37,7 @@ the message says of each such ledger what it lacks, and what would fit in all.
 
 ` + mechanisms.Help + `
 
-` + writes.RequestIDHelp + `
+` + calls.RequestIDHelp + `
 
 ` + workloads.Help,
 		Example: `  accountctl report team/mnist gaussian --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --count 100
@@ -50,7 +50,7 @@ the message says of each such ledger what it lacks, and what would fit in all.
 	ledgers, by := several.AddFlags(c), several.AddContribution(c)
 	c.Args = ledgers.Arguments(true)
 	flags := workloads.AddChargeFlags(c, "accountctl report NAME %s")
-	w := writes.AddFlags(p, c)
+	w := calls.AddWriteFlags(p, c)
 	check := c.Flags().Bool("check", false, "decide, but write nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		of, words, err := ledgers.Take(c, args)
@@ -67,20 +67,20 @@ the message says of each such ledger what it lacks, and what would fit in all.
 		}
 		name, one := of.One()
 		var costs []string
-		answer, err := writes.Once(w, c,
+		answer, err := calls.Once(w, c,
 			func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.WriteResponse, error) {
 				if err := of.Suits(ctx, p, daemon, charge); err != nil {
 					return nil, err
 				}
 				switch {
 				case one && *check:
-					return daemon.CheckOnce(ctx, name, key, charge.Events, *flags.Labels)
+					return daemon.CheckOnce(ctx, name, key, charge.Events, flags.Labels())
 				case *check:
-					return several.Check(ctx, of.Of(daemon), key, whose, charge.Events, *flags.Labels)
+					return several.Check(ctx, of.Of(daemon), key, whose, charge.Events, flags.Labels())
 				case !one:
-					return of.Of(daemon).ReportOnce(ctx, key, whose.Value(), charge.Events, *flags.Labels)
+					return of.Of(daemon).ReportOnce(ctx, key, whose.Value(), charge.Events, flags.Labels())
 				}
-				answer, err := daemon.ReportOnce(ctx, name, key, charge.Events, *flags.Labels)
+				answer, err := daemon.ReportOnce(ctx, name, key, charge.Events, flags.Labels())
 				costs = w.Costs(ctx, daemon, name, charge.Events, err)
 				return answer, err
 			})

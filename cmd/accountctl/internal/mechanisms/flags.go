@@ -9,7 +9,6 @@ package mechanisms
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
@@ -325,57 +325,15 @@ func isList(kind protoreflect.FieldDescriptor, name string) bool {
 	return p != nil && p.IsList()
 }
 
-// set gives m's parameter the value in the text.
+// set gives m's parameter the value in the text, which has commas between the numbers of a list.
 func set(m protoreflect.Message, p protoreflect.FieldDescriptor, text string) error {
-	switch {
-	case p.IsList():
-		for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
-			x, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
-			if err != nil {
-				return fmt.Errorf("allowed: numbers with commas between them, such as 2,4,8")
-			}
-			m.Mutable(p).List().Append(protoreflect.ValueOfFloat64(x))
+	if !p.IsList() {
+		return values.SetField(m, p, text)
+	}
+	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
+		if values.SetField(m, p, strings.TrimSpace(part)) != nil {
+			return errors.New("allowed: numbers with commas between them, such as 2,4,8")
 		}
-	case p.Kind() == protoreflect.DoubleKind:
-		x, err := cli.Real(text)
-		if err != nil {
-			return fmt.Errorf("allowed: a number, such as 1.1 or 1e-6")
-		}
-		m.Set(p, protoreflect.ValueOfFloat64(x))
-	case p.Kind() == protoreflect.BoolKind:
-		yes, err := strconv.ParseBool(text)
-		if err != nil {
-			return fmt.Errorf("allowed: true or false")
-		}
-		m.Set(p, protoreflect.ValueOfBool(yes))
-	case p.Kind() == protoreflect.EnumKind:
-		word := strings.ToUpper(strings.ReplaceAll(text, "-", "_"))
-		v := p.Enum().Values().ByName(protoreflect.Name(word))
-		if v == nil || v.Number() == 0 {
-			return fmt.Errorf("allowed: %s", strings.Join(wordsOf(p.Enum()), ", "))
-		}
-		m.Set(p, protoreflect.ValueOfEnum(v.Number()))
-	case p.Kind() == protoreflect.Uint32Kind:
-		n, err := cli.Whole(text, 32)
-		if err != nil {
-			return fmt.Errorf("allowed: a whole number from 1 to 4294967295")
-		}
-		m.Set(p, protoreflect.ValueOfUint32(uint32(n)))
-	default:
-		n, err := cli.Whole(text, 64)
-		if err != nil {
-			return fmt.Errorf("allowed: a whole number")
-		}
-		m.Set(p, protoreflect.ValueOfUint64(n))
 	}
 	return nil
-}
-
-// wordsOf are the names of an enum, as flags spell them.
-func wordsOf(e protoreflect.EnumDescriptor) []string {
-	var out []string
-	for i := 1; i < e.Values().Len(); i++ {
-		out = append(out, strings.ToLower(spelling.Dashed(string(e.Values().Get(i).Name()))))
-	}
-	return out
 }

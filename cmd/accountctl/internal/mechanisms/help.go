@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/mechanism/table"
 	"github.com/dpaccountant/accountant/internal/spelling"
@@ -60,14 +60,9 @@ var sharedHelp = map[string]string{
 	"minimum_separation":   "the least number of steps from one participation to the next",
 }
 
-// firstSentence is that of the parameter's help, as flags show it: in lower case, without its
-// full stop, and with the kind of value that a list takes.
+// firstSentence is that of the parameter's help, with the kind of value that a list takes.
 func firstSentence(p table.Parameter) string {
-	text, _, _ := strings.Cut(p.Help, ". ")
-	text = strings.TrimSuffix(text, ".")
-	if first, rest, ok := strings.Cut(text, " "); ok && len(first) > 1 && first[0] < utf8.RuneSelf {
-		text = strings.ToLower(first[:1]) + first[1:] + " " + rest
-	}
+	text := values.FirstSentence(p.Help)
 	if p.Most > 0 {
 		text += "; a `list`: 1,0.5"
 	}

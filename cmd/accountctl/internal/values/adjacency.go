@@ -1,33 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package values holds flags whose values are the API's: an adjacency, labels and budgets.
+// Package values makes flags of the fields of the API's messages (field.go), and of what is no field by itself.
 package values
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
-// ParseAdjacency reads the value of --adjacency.
-func ParseAdjacency(c *cobra.Command, s string) (accountantv1.Workload_Adjacency, error) {
-	if s == "" {
-		return 0, cli.Usage(c, "--adjacency is missing; allowed: %s", strings.Join(spelling.Adjacencies(), ", "))
-	}
-	name := strings.ToUpper(strings.ReplaceAll(s, "-", "_")) // as workload files spell it
-	if !slices.Contains(spelling.Adjacencies(), strings.ToLower(spelling.Dashed(name))) {
-		meant := cli.Meant(s, spelling.Adjacencies())
-		if other := otherAdjacencies[name]; other != 0 {
-			meant = "did you mean " + spelling.Adjacency(other) + "? "
-		}
-		return 0, cli.Usage(c, "--adjacency: %q; %sallowed: %s", s, meant, strings.Join(spelling.Adjacencies(), ", "))
-	}
-	return accountantv1.Workload_Adjacency(accountantv1.Workload_Adjacency_value[name]), nil
+// AdjacencyFlag adds --adjacency, of whatever the help says. Without the flag the value is not specified.
+func AdjacencyFlag(c *cobra.Command, whose string) *accountantv1.Workload_Adjacency {
+	w := &accountantv1.Workload{}
+	AddFlag(c, w.ProtoReflect(), w.ProtoReflect().Descriptor().Fields().ByName("adjacency"), "adjacency", "ADJACENCY")
+	c.Flags().Lookup("adjacency").Usage = whose + ": " + strings.Join(spelling.Adjacencies(), ", ")
+	return &w.Adjacency
 }
 
 // otherAdjacencies are what papers and other libraries call them.

@@ -5,17 +5,20 @@ package values
 import (
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
-	"github.com/spf13/cobra"
 )
 
 // The flag spelling of an adjacency is the API's, and none is missing.
 func TestAdjacencies(t *testing.T) {
 	for _, s := range spelling.Adjacencies() {
-		a, err := ParseAdjacency(&cobra.Command{}, s)
-		if err != nil || a == accountantv1.Workload_ADJACENCY_UNSPECIFIED || spelling.Adjacency(a) != s {
-			t.Errorf("%s: %v, %v", s, a, err)
+		c := &cobra.Command{}
+		a := AdjacencyFlag(c, "")
+		err := c.Flags().Set("adjacency", s)
+		if err != nil || *a == accountantv1.Workload_ADJACENCY_UNSPECIFIED || spelling.Adjacency(*a) != s {
+			t.Errorf("%s: %v, %v", s, *a, err)
 		}
 	}
 	if n := len(accountantv1.Workload_Adjacency_name) - 1; len(spelling.Adjacencies()) != n {

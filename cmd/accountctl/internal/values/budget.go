@@ -26,30 +26,6 @@ keep within it.`
 
 const guardNames = "basic, zcdp, approximate-zcdp, gdp or rdp"
 
-// BudgetsFlag adds --budget.
-func BudgetsFlag(c *cobra.Command) *BudgetsValue {
-	b := &BudgetsValue{}
-	c.Flags().Var(b, "budget", "such as epsilon=8,delta=1e-6; may be repeated: all are enforced")
-	_ = c.RegisterFlagCompletionFunc("budget", completeBudget)
-	return b
-}
-
-// BudgetsValue is the value of --budget.
-type BudgetsValue []*accountantv1.Budget
-
-func (b *BudgetsValue) String() string { return "" }
-func (b *BudgetsValue) Type() string   { return "BUDGET" }
-
-// Set implements pflag.Value.
-func (b *BudgetsValue) Set(s string) error {
-	budget, err := parseBudget(s)
-	if err != nil {
-		return err
-	}
-	*b = append(*b, budget)
-	return nil
-}
-
 // parseBudget parses one budget. Ranges are for the daemon to check.
 func parseBudget(s string) (*accountantv1.Budget, error) {
 	b := &accountantv1.Budget{}

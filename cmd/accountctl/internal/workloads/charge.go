@@ -23,14 +23,20 @@ type ChargeFlags struct {
 	file       *string
 	mechanisms *mechanisms.Flags
 	pattern    string
-	Labels     *values.LabelsValue
+	charge     *accountantv1.Charge
 }
 
 // AddChargeFlags adds --file, the flags of mechanisms, and --label. The pattern is a line of
 // the command that works, with %s in the place of the mechanisms: errors show it.
 func AddChargeFlags(c *cobra.Command, pattern string) ChargeFlags {
-	return ChargeFlags{FileFlag(c), mechanisms.AddFlags(c), pattern, values.LabelsFlag(c)}
+	charge := &accountantv1.Charge{}
+	m := charge.ProtoReflect()
+	values.AddFlag(c, m, m.Descriptor().Fields().ByName("labels"), "label", "KEY=VALUE")
+	return ChargeFlags{FileFlag(c), mechanisms.AddFlags(c), pattern, charge}
 }
+
+// Labels returns what --label says.
+func (f ChargeFlags) Labels() map[string]string { return f.charge.Labels }
 
 // ChargeArgs are NAME and, unless there is a file, mechanisms.
 func ChargeArgs(c *cobra.Command, args []string) error {

@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ type Source struct {
 	program    *cli.Program
 	command    *cobra.Command
 	file       *string
-	adjacency  *string
+	adjacency  *accountantv1.Workload_Adjacency
 	mechanisms *mechanisms.Flags
 	wanted     string // "a mechanism or --file"
 	pattern    string // of a line that works, with %s for the mechanisms
@@ -36,11 +37,8 @@ type Source struct {
 func AddSource(p *cli.Program, c *cobra.Command, wanted, pattern string) *Source {
 	s := &Source{program: p, command: c, file: FileFlag(c), wanted: wanted, pattern: pattern,
 		mechanisms: mechanisms.AddFlags(c)}
-	s.adjacency = c.Flags().String("adjacency", "",
-		"of mechanisms from flags: "+strings.Join(spelling.Adjacencies(), "|")+
-			" (default "+spelling.Adjacency(defaultAdjacency)+")")
-	_ = c.RegisterFlagCompletionFunc("adjacency",
-		cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
+	s.adjacency = values.AdjacencyFlag(c,
+		"of mechanisms from flags, "+spelling.Adjacency(defaultAdjacency)+" by default")
 	return s
 }
 
@@ -51,7 +49,7 @@ func (s *Source) Ledger(args []string) (name string, err error) {
 	if *s.file != "" || len(args) != 1 || s.describes(args[0]) {
 		return "", nil
 	}
-	if *s.adjacency != "" {
+	if *s.adjacency != 0 {
 		return "", cli.Usage(s.command, "--adjacency: the ledger %q has one of its own; allowed: with mechanisms "+
 			"from flags", args[0])
 	}
@@ -95,10 +93,9 @@ func (s *Source) Read(args []string) (*Described, error) {
 	if len(events) == 0 {
 		return nil, cli.Usage(s.command, "%s is missing; such as: %s", s.wanted, d.Example())
 	}
-	d.Workload = &accountantv1.Workload{Events: events, Adjacency: defaultAdjacency}
-	if *s.adjacency != "" {
-		d.Adjacency, err = values.ParseAdjacency(s.command, *s.adjacency)
-		return d, err
+	d.Workload = &accountantv1.Workload{Events: events, Adjacency: cmp.Or(*s.adjacency, defaultAdjacency)}
+	if *s.adjacency != 0 {
+		return d, nil
 	}
 	d.Assumed = "neighbouring datasets differ by one record more or less: --adjacency was not given, so it is " +
 		spelling.Adjacency(defaultAdjacency)
@@ -114,7 +111,7 @@ func (s *Source) open(file string, names []string) (*Described, error) {
 	case given:
 		return nil, cli.Usage(s.command, "the file %s and %s are both given; allowed: one of them",
 			cli.FileName(file), flag)
-	case *s.adjacency != "":
+	case *s.adjacency != 0:
 		return nil, cli.Usage(s.command, "--adjacency: the file %s has one of its own; allowed: with mechanisms from "+
 			"flags", cli.FileName(file))
 	}

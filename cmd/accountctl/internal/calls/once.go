@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package writes makes one write to a ledger under a request ID, so that the same command
-// can be repeated: it adds the flags of a command that writes, sends the write, and says
-// what became of it.
-package writes
+package calls
 
 import (
 	"context"
@@ -18,6 +15,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/several"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/spelling"
@@ -34,16 +32,16 @@ const OwnSocketHelp = `Without an access policy only the daemon's owner can do t
 so can everybody to whom it gives the role. Where several daemons serve one database,
 their own sockets give no right once a policy is in force: only roles count.`
 
-// Flags holds --request-id and --output of a command that makes one write.
-type Flags struct {
+// WriteFlags holds --request-id and --output of a command that makes one write.
+type WriteFlags struct {
 	*cli.Program
 	Output *cli.Format
 	key    *string
 }
 
-// AddFlags adds --request-id and --output to c.
-func AddFlags(p *cli.Program, c *cobra.Command) *Flags {
-	return &Flags{
+// AddWriteFlags adds --request-id and --output to c.
+func AddWriteFlags(p *cli.Program, c *cobra.Command) *WriteFlags {
+	return &WriteFlags{
 		Program: p,
 		Output:  cli.OutputFlag(c, cli.FormatJSON),
 		key: c.Flags().String("request-id", "",
@@ -53,7 +51,7 @@ func AddFlags(p *cli.Program, c *cobra.Command) *Flags {
 
 // Key returns the request ID that was given. Without one it chooses a random one, which it
 // returns from then on.
-func (f *Flags) Key(c *cobra.Command) (string, error) {
+func (f *WriteFlags) Key(c *cobra.Command) (string, error) {
 	if *f.key == "" {
 		if c.Flags().Changed("request-id") {
 			return "", cli.Usage(c, "--request-id: \"\"; allowed: 1 to 128 bytes of [A-Za-z0-9._-]")
@@ -69,7 +67,7 @@ func (f *Flags) Key(c *cobra.Command) (string, error) {
 
 // Once makes one write under the command's request ID.
 // Where it is unknown whether the write was done, the error names the ID that resumes it.
-func Once[T any](f *Flags, c *cobra.Command,
+func Once[T any](f *WriteFlags, c *cobra.Command,
 	write func(ctx context.Context, daemon *client.Client, key string) (T, error)) (answer T, err error) {
 	key, err := f.Key(c)
 	if err != nil {
@@ -93,12 +91,12 @@ type Answer interface {
 }
 
 // Run makes one write and says that it was done: "refunded".
-func (f *Flags) Run(c *cobra.Command, done string,
+func (f *WriteFlags) Run(c *cobra.Command, done string,
 	write func(ctx context.Context, daemon *client.Client, key string) (Answer, error)) error {
 	answer, err := Once(f, c, write)
 	switch {
 	case err != nil:
-		return err
+		return several.Refused(f.Program, f.Output.Value == cli.FormatJSON, err)
 	case f.Output.Value == cli.FormatJSON:
 		return f.WriteJSON(answer)
 	}
@@ -109,7 +107,7 @@ func (f *Flags) Run(c *cobra.Command, done string,
 const maxListed = 31
 
 // Receipt writes for people what became of a write, and further lines.
-func (f *Flags) Receipt(done string, answer Answer, lines ...string) error {
+func (f *WriteFlags) Receipt(done string, answer Answer, lines ...string) error {
 	if answer.GetReplayed() {
 		done = "already " + done + " (replayed)"
 	}

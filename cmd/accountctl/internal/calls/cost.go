@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package writes
+package calls
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const usualDelta = 1e-6
 // Costs says for people what events cost on their own and what that rests on, and what is left of the ledger's
 // budgets and plan, or what it has spent where nothing limits it. The events were charged or reserved by then,
 // unless failed says otherwise, so whatever cannot be found is left out.
-func (f *Flags) Costs(ctx context.Context, daemon *client.Client, name string, charged []*accountantv1.Event,
+func (f *WriteFlags) Costs(ctx context.Context, daemon *client.Client, name string, charged []*accountantv1.Event,
 	failed error) (lines []string) {
 	if failed != nil || f.Output.Value == cli.FormatJSON {
 		return nil
