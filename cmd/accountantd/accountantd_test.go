@@ -186,6 +186,7 @@ func TestEnvironment(t *testing.T) {
 	want := settings{listen: []string{"127.0.0.1:7878"}, http: "127.0.0.1:7879", data: "./data", socketMode: "0600",
 		connections: 1000, dashboard: true, gracePeriod: 20 * time.Second, questionTime: 30 * time.Second,
 		metricsLedgers: 1000, archiving: archiving{every: time.Minute},
+		cooling:       cooling{after: 365 * 24 * time.Hour},
 		scrubInterval: time.Hour, scrubRate: 16, logLevel: "info", logFormat: "text"}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults: %+v, %v", got, err)
@@ -204,6 +205,7 @@ func TestEnvironment(t *testing.T) {
 		gracePeriod: 5 * time.Second, analyses: 3, questionTime: 2 * time.Second,
 		tls: endpoint.TLSFiles{Cert: "c", Key: "k", ClientCA: "a"}, insecure: true, metricsLedgers: 7,
 		connections: 50, archiving: archiving{every: time.Minute},
+		cooling:       cooling{after: 365 * 24 * time.Hour},
 		scrubInterval: 90 * time.Minute, scrubRate: 5, pprof: true, logLevel: "debug", logFormat: "json"}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("environment: %+v, %v", got, err)

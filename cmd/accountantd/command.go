@@ -40,6 +40,7 @@ type settings struct {
 	connections     int // of the HTTP port
 	metricsLedgers  int
 	archiving
+	cooling
 	scrubInterval       time.Duration
 	scrubRate           int
 	logLevel, logFormat string
@@ -155,6 +156,7 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 	f.StringVar(&s.archiving.dir, "archive", "", "`directory` to which what is written is copied, so that a lost machine "+
 		"costs no more than --archive-interval; accountantd restore makes the ledgers of it again")
 	f.DurationVar(&s.archiving.every, "archive-interval", time.Minute, "`time` between two copies to the archive")
+	s.cooling.addFlags(f)
 	f.DurationVar(&s.scrubInterval, "scrub-interval", time.Hour, "`time` from the end of one check of the ledgers' "+
 		"file for damage to the next; the first is at the start; 0 turns them off")
 	f.IntVar(&s.scrubRate, "scrub-rate", 16, "the most `MiB` a second that such a check reads")

@@ -148,6 +148,9 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	config.Spans = recorder
 	metrics := server.NewMetrics()
 	config.Metrics = metrics
+	if err := s.cooling.check(s.storage.url); err != nil {
+		return err
+	}
 	copied, err := s.archiving.open(s.storage.url)
 	if err != nil {
 		return err
@@ -166,6 +169,13 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 			return err
 		}
 		defer s.archiving.keep(copied, file, metrics, logger)() // which ends when the server has
+	}
+	if s.cooling.dir != "" {
+		stop, err := s.cooling.keep(store.(retires), metrics, logger)
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
 	if config.SigningKey, err = boundKey(store, s.keyPath()); err != nil {
 		return err

@@ -20,6 +20,9 @@ import (
 // TestKilled: it appends to the store there until it is killed.
 const crashPath = "ACCOUNTANT_TEST_CRASH_PATH"
 
+// crashRetires, set in the environment, makes that process move packs to segments all the time, too.
+const crashRetires = "ACCOUNTANT_TEST_CRASH_RETIRES"
+
 const crashLanes = 4 // each in a ledger of its own and in the shared one
 
 func TestMain(m *testing.M) {
@@ -42,7 +45,10 @@ func appendForever(path string) error {
 	var mu sync.Mutex // of the output
 	out := bufio.NewWriter(os.Stdout)
 	var lanes sync.WaitGroup
-	errs := make(chan error, crashLanes)
+	errs := make(chan error, crashLanes+1)
+	if os.Getenv(crashRetires) != "" {
+		go func() { errs <- retireForever(s) }()
+	}
 	for i := range crashLanes {
 		lanes.Go(func() {
 			for {
@@ -114,8 +120,10 @@ const refundEvery = 4
 
 // TestKilled kills a process amid its appends, several times, and finds every
 // acknowledged entry, whole, where it was.
-func TestKilled(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s.db")
+func TestKilled(t *testing.T) { killed(t) }
+
+func killed(t *testing.T, env ...string) (path string) {
+	path = filepath.Join(t.TempDir(), "s.db")
 	s := mustOpen(t, Config{Path: path})
 	mustCreate(t, s, "shared")
 	for i := range crashLanes {
@@ -126,7 +134,7 @@ func TestKilled(t *testing.T) {
 	}
 	acknowledged := map[string]string{} // "ledger position" → hash
 	for round := range 4 {
-		lines := appendUntilKilled(t, path, 30+17*round)
+		lines := appendUntilKilled(t, path, 30+17*round, env...)
 		for _, line := range lines {
 			f := strings.Fields(line)
 			for ; len(f) >= 3; f = f[3:] {
@@ -178,14 +186,15 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return path
 }
 
 // appendUntilKilled runs the child, kills it after n lines, and returns all the
 // lines it had got out by then.
-func appendUntilKilled(t *testing.T, path string, n int) (lines []string) {
+func appendUntilKilled(t *testing.T, path string, n int, env ...string) (lines []string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), crashPath+"="+path)
+	child.Env = append(append(os.Environ(), crashPath+"="+path), env...)
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	if err != nil {

@@ -157,7 +157,11 @@ func (s *Store) open() error {
 	if s.config.hooks.dealt {
 		s.upkeep.most, s.upkeep.least = 0, 0
 	}
-	s.upkeep.start(tail, s.deal)
+	step := s.deal
+	if h := s.config.hooks.step; h != nil {
+		step = func(least int64) (bool, error) { return h(s, least) }
+	}
+	s.upkeep.start(tail, step)
 	c := &committer{Store: s, nextKey: nextKey}
 	s.commits = group.Start(s.config.GroupWait, c.commit, func(o *operation) { close(o.done) })
 	go s.watch()

@@ -85,11 +85,12 @@ type Commit struct {
 
 // hooks let this package's tests intervene.
 type hooks struct {
-	commit   func(*bolt.Tx) error                   // instead of (*bolt.Tx).Commit
-	allocate func(f *os.File, from, to int64) error // instead of allocate
-	noSync   bool                                   // nothing survives a power cut
-	alone    bool                                   // keep nothing beside the file, which must be there
-	dealt    bool                                   // deal out all of the tail that may be, at once
+	commit   func(*bolt.Tx) error                               // instead of (*bolt.Tx).Commit
+	allocate func(f *os.File, from, to int64) error             // instead of allocate
+	noSync   bool                                               // nothing survives a power cut
+	alone    bool                                               // keep nothing beside the file, which must be there
+	dealt    bool                                               // deal out all of the tail that may be, at once
+	step     func(s *Store, least int64) (more bool, err error) // of upkeep, instead of deal
 }
 
 // Store is a ledger.Store in a bbolt file.
@@ -104,8 +105,9 @@ type Store struct {
 	acknowledged *os.File // nil: not kept
 	boot         string   // the kernel's
 
-	commits *group.Committer[*operation]
-	upkeep  upkeep
+	commits  *group.Committer[*operation]
+	upkeep   upkeep
+	retiring sync.Mutex
 
 	published published
 	failure   atomic.Pointer[error] // why everything is refused

@@ -23,6 +23,9 @@ const scrubSlice = 1 << 20
 // It reads some leaves of a bucket, with the way to each of them, in one short read
 // transaction, and continues after their last key in the next. What is written in between was
 // checked before it was written, or belongs to the next pass.
+//
+// It reads the blocks in segments, too. What is wrong with those concerns their ledgers alone: it is the error at the
+// end, and the store refuses nothing else.
 func (s *Store) Scrub(ctx context.Context, rate int64) (read int64, err error) {
 	pass := scrub{store: s}
 	for began := time.Now(); ; {
@@ -32,7 +35,7 @@ func (s *Store) Scrub(ctx context.Context, rate int64) (read int64, err error) {
 			return pass.read, err
 		}
 		if done {
-			return pass.read, nil
+			return pass.read, pass.elsewhere
 		}
 		due := began
 		if rate > 0 {
@@ -55,6 +58,48 @@ type scrub struct {
 
 	bucket rows.Bucket // at hand
 	key    []byte      // where to go on in it
+
+	cold      [][]byte // keys of packs in segments, which are read next
+	elsewhere error    // what was wrong with them
+	wrong     int      // how often
+}
+
+// maxWrong is how many blocks are named that cannot be read.
+const maxWrong = 10
+
+// segments reads the blocks in segments that a slice has found.
+func (c *scrub) segments() error {
+	for _, key := range c.cold {
+		err := c.store.view(func(v *rows.View) error {
+			stored, err := v.Stored(rows.PacksBucket, key)
+			if err != nil {
+				return err
+			}
+			b, err := v.Elsewhere(key, stored)
+			for _, r := range b.Rows {
+				c.read += int64(len(r.Stored))
+			}
+			if err != nil {
+				if c.wrong++; c.wrong <= maxWrong { // not as damage of this file
+					c.elsewhere = errors.Join(c.elsewhere, errors.New(err.Error()))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	c.cold = nil
+	return nil
+}
+
+// row checks a row, and notes it where it says that packs lie elsewhere.
+func (c *scrub) row(name, key, stored []byte) error {
+	if string(name) == rows.PacksBucket.String() && rows.IsElsewhere(stored) {
+		c.cold = append(c.cold, slices.Clone(key))
+	}
+	return rows.CheckRow(name, key, stored)
 }
 
 // slice goes through some leaves. It reports whether they were the last.
@@ -66,7 +111,7 @@ func (c *scrub) slice() (done bool, err error) {
 		if err != nil && !errors.Is(err, pages.ErrNoMeta) { // two commits since the transaction began
 			return rows.AsDamage(err)
 		}
-		paths := &pages.Paths{File: file, Row: rows.CheckRow, Free: free, Read: func(n int64) { c.read += n }}
+		paths := &pages.Paths{File: file, Row: c.row, Free: free, Read: func(n int64) { c.read += n }}
 		for c.read < until && c.bucket < rows.Buckets {
 			next, err := paths.Leaf(c.bucket.String(), c.key)
 			if err != nil {
@@ -78,5 +123,8 @@ func (c *scrub) slice() (done bool, err error) {
 		}
 		return nil
 	})
+	if err == nil {
+		err = c.segments()
+	}
 	return c.bucket == rows.Buckets, err
 }

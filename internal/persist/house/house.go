@@ -49,13 +49,17 @@ func (r Removed) Close() error {
 	return err
 }
 
-// Each calls f with every row of a bucket, in the order of keys. The bytes are valid during the call.
+// Each calls f with every row of a bucket, in the order of keys, also with those of packs that lie in segments. The
+// bytes are valid during the call.
 func Each(v *rows.View, b rows.Bucket, f func(key, stored []byte) error) error {
 	bucket, err := v.Bucket(b)
 	if err != nil {
 		return err
 	}
-	return bucket.ForEach(f)
+	if b != rows.PacksBucket {
+		return bucket.ForEach(f)
+	}
+	return bucket.ForEach(func(key, stored []byte) error { return v.EachPackRow(key, stored, f) })
 }
 
 // Contents reads all of a store, checking each ledger's chain up to its head, and returns a digest of

@@ -29,8 +29,9 @@ const (
 	// and the entries as a pack (package packs). Upkeep deals its oldest rows out.
 	TailBucket
 	// packsBucket: ledger number (8), position (8) of the last of some entries → a pack of
-	// them. The entries of a ledger are its packs and then its rows of the tail, and all other
-	// buckets but meta and geneses follow from them.
+	// them, or where packs of those lie that are no longer in the file (cold.go). The entries of a
+	// ledger are its packs and then its rows of the tail, and all other buckets but meta and geneses
+	// follow from them.
 	PacksBucket
 	// genesesBucket: ledger number (8) → stored bytes. The number is the genesis's log key: one of
 	// those of the entries, which are 1, 2, 3 … over all ledgers.

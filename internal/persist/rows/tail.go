@@ -52,7 +52,14 @@ func (v *View) pack(number, position uint64) (p packs.Pack, found bool, err erro
 	if len(key) != 16 {
 		return p, false, Damaged(PacksBucket, key, "a key of %d bytes; want 16", len(key))
 	}
-	p, err = ParsePack(number, binary.BigEndian.Uint64(key[8:]), stored)
+	found = false
+	err = v.EachPackRow(key, stored, func(key, stored []byte) (err error) {
+		if last := binary.BigEndian.Uint64(key[8:]); !found && last >= position {
+			found = true
+			p, err = ParsePack(number, last, stored)
+		}
+		return err
+	})
 	return p, true, err
 }
 
@@ -170,14 +177,19 @@ func (v *View) EachPack(number uint64, tail []uint64, f func(p packs.Pack, befor
 		if len(key) != 16 {
 			return Damaged(PacksBucket, key, "a key of %d bytes; want 16", len(key))
 		}
-		p, err := ParsePack(number, binary.BigEndian.Uint64(key[8:]), stored)
-		if err == nil {
-			err = f(p, last)
-		}
+		err := v.EachPackRow(key, stored, func(key, stored []byte) error {
+			p, err := ParsePack(number, binary.BigEndian.Uint64(key[8:]), stored)
+			if err == nil {
+				err = f(p, last)
+			}
+			if err == nil {
+				last = p.Key()
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		last = p.Key()
 	}
 	for _, key := range tail {
 		t, err := Must(v, TailBucket, NumberKey(key), func(b []byte) (Tail, error) { return parseTail(key, b) })

@@ -28,6 +28,8 @@ type View struct {
 	begun bool         // paths are of this transaction
 
 	missing bool // something may have been found to be missing
+
+	block Block // of a segment that was read last
 }
 
 func (v *View) Bucket(b Bucket) (*bolt.Bucket, error) {

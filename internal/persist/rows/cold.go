@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/cold"
+)
+
+// Old rows of packs move to segments (package cold). One row stays in the place of those that follow each other: it has
+// the last one's key and says where the block with all of them lies. A block has the rows as they were stored, each
+// with its checksum.
+
+// elsewhere begins the value of such a row. No pack begins so.
+const elsewhere = 0xff
+
+// PackRow is a row of packs of a known ledger.
+type PackRow struct {
+	Last   uint64 // position of its last entry
+	Stored []byte
+}
+
+// Block is rows of packs of one ledger that follow each other.
+type Block struct {
+	Number uint64 // of the ledger
+	First  uint64 // position of the first entry
+	Rows   []PackRow
+}
+
+// Last is the position of the last entry.
+func (b Block) Last() uint64 { return b.Rows[len(b.Rows)-1].Last }
+
+// Append adds the block's bytes.
+func (b Block) Append(out []byte) []byte {
+	for _, n := range [...]uint64{b.Number, b.First, uint64(len(b.Rows))} {
+		out = binary.AppendUvarint(out, n)
+	}
+	for _, r := range b.Rows {
+		out = binary.AppendUvarint(binary.AppendUvarint(out, r.Last), uint64(len(r.Stored)))
+		out = append(out, r.Stored...)
+	}
+	return out
+}
+
+// parseBlock reads the block of a ledger that has the entries from first to last.
+func parseBlock(number, first, last uint64, raw []byte) (b Block, err error) {
+	r := varints{b: raw}
+	b.Number, b.First = r.next(), r.next()
+	count, before := r.next(), first
+	for n := uint64(0); n < count && !r.bad; n++ {
+		row := PackRow{Last: r.next()}
+		size := r.next()
+		if r.bad || row.Last < before || size > uint64(len(r.b)) {
+			r.bad = true
+			break
+		}
+		row.Stored, r.b, before = r.b[:size:size], r.b[size:], row.Last+1
+		b.Rows = append(b.Rows, row)
+	}
+	if err := r.end(); err != nil || len(b.Rows) == 0 {
+		return b, fmt.Errorf("a block of entries %d to %d: %w", first, last, errors.Join(err, errEmpty))
+	}
+	if b.Number != number || b.First != first || b.Last() != last {
+		return b, fmt.Errorf("a block of entries %d to %d of ledger %d; want %d to %d of %d", b.First, b.Last(),
+			b.Number, first, last, number)
+	}
+	return b, nil
+}
+
+var errEmpty = errors.New("it is no block")
+
+// IsElsewhere reports whether a stored row of packs says that they lie in a segment.
+func IsElsewhere(stored []byte) bool {
+	return len(stored) > ChecksumSize && stored[ChecksumSize] == elsewhere
+}
+
+// SealElsewhere makes the value of the row that stays in the place of a block.
+func SealElsewhere(b Block, r cold.Ref) []byte {
+	out := append(make([]byte, ChecksumSize, 128), elsewhere)
+	out = append(append(out, r.Segment[:]...), r.Sum[:]...)
+	for _, n := range [...]uint64{b.First, r.Offset, r.Length} {
+		out = binary.AppendUvarint(out, n)
+	}
+	return Seal(PacksBucket, BlockKey(b.Number, b.Last()), out)
+}
+
+// ParseElsewhere reads that row: where the block is, and its first position.
+func ParseElsewhere(key, stored []byte) (first uint64, ref cold.Ref, err error) {
+	b, err := Unseal(PacksBucket, key, stored)
+	if err != nil {
+		return 0, ref, err
+	}
+	if len(b) < 1+len(ref.Segment)+len(ref.Sum) || b[0] != elsewhere {
+		return 0, ref, Damaged(PacksBucket, key, "%d bytes say nothing about a segment", len(b))
+	}
+	b = b[1:]
+	b = b[copy(ref.Segment[:], b):]
+	r := varints{b: b[copy(ref.Sum[:], b):]}
+	first, ref.Offset, ref.Length = r.next(), r.next(), r.next()
+	if err := r.end(); err != nil || first == 0 || len(key) != 16 || first > binary.BigEndian.Uint64(key[8:]) {
+		return 0, ref, Damaged(PacksBucket, key, "about a segment: %v", errors.Join(err, errEmpty))
+	}
+	return first, ref, nil
+}
+
+// Elsewhere returns the block of which a row says where it lies. Without its segment that is an error, which names what
+// is missing; the other ledgers are not affected.
+func (v *View) Elsewhere(key, stored []byte) (b Block, err error) {
+	first, ref, err := ParseElsewhere(key, stored)
+	if err != nil {
+		return b, err
+	}
+	number, last := binary.BigEndian.Uint64(key), binary.BigEndian.Uint64(key[8:])
+	if v.block.Number == number && len(v.block.Rows) > 0 && v.block.First == first && v.block.Last() == last {
+		return v.block, nil
+	}
+	place, err := v.Retention()
+	if err != nil {
+		return b, err
+	}
+	raw, err := place.Read(ref)
+	if err != nil {
+		return b, v.withoutSegment(number, first, last, ref, err)
+	}
+	if b, err = parseBlock(number, first, last, raw); err != nil {
+		return b, Damaged(PacksBucket, key, "%v", err)
+	}
+	v.block = b
+	return b, nil
+}
+
+func (v *View) withoutSegment(number, first, last uint64, ref cold.Ref, err error) error {
+	name := fmt.Sprint("number ", number)
+	if g, _, _, e := v.Genesis(number); e == nil {
+		name = g.Spec.Name
+	}
+	kind := ledger.ErrUnavailable
+	if errors.Is(err, cold.ErrWrong) {
+		kind = ledger.ErrDamaged
+	}
+	return fmt.Errorf("%w: segment %s, which has entries %d to %d of ledger %s, %w", kind, ref.Segment, first, last,
+		name, err)
+}
+
+// EachPackRow calls f with a stored row of packs, or with those that lie in a segment in its place.
+func (v *View) EachPackRow(key, stored []byte, f func(key, stored []byte) error) error {
+	if !IsElsewhere(stored) {
+		return f(key, stored)
+	}
+	b, err := v.Elsewhere(key, stored)
+	if err != nil {
+		return err
+	}
+	for _, r := range b.Rows {
+		if err := f(BlockKey(b.Number, r.Last), r.Stored); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Retention says which packs leave the file, and where they go.
+type Retention struct {
+	cold.Place
+	After time.Duration // how old all entries of a pack are; closed ledgers' leave at any age
+}
+
+// RetentionKey → the age in nanoseconds (8 bytes), and the folder and the key's file, each ended by a zero byte. It is
+// there from the first time on that packs were to leave the file.
+var RetentionKey = []byte("retention")
+
+// Append adds the row's bytes.
+func (r Retention) Append(b []byte) []byte {
+	b = AppendNumber(b, uint64(r.After))
+	for _, text := range [...]string{r.Dir, r.Key} {
+		b = append(append(b, text...), 0)
+	}
+	return b
+}
+
+// Retention returns what was recorded last; zero if nothing was.
+func (v *View) Retention() (r Retention, err error) {
+	value, err := v.Get(MetaBucket, RetentionKey)
+	if err != nil || value == nil {
+		return r, err
+	}
+	texts := bytes.Split(value[min(8, len(value)):], []byte{0})
+	if len(value) < 8 || len(texts) != 3 || len(texts[2]) > 0 {
+		return r, Damaged(MetaBucket, RetentionKey, "%d bytes say nothing about a folder", len(value))
+	}
+	return Retention{cold.Place{Dir: string(texts[0]), Key: string(texts[1])},
+		time.Duration(binary.BigEndian.Uint64(value))}, nil
+}
