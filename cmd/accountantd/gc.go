@@ -15,7 +15,7 @@ import (
 // heapFloor is the heap up to which garbage is left to lie. A daemon with little
 // in memory would otherwise collect some ten times a second under load, and each
 // time shrink the stacks of its calls (docs/benchmarks.md).
-const heapFloor = 96 << 20
+const heapFloor = 192 << 20
 
 // keepWithin has the garbage collector work harder when the process takes nine tenths of the memory that its cgroup may
 // have, as a container or a unit of systemd has a limit beyond which the kernel kills it. Who set GOMEMLIMIT knows
@@ -49,7 +49,7 @@ func saveCollections() {
 // percent is what the heap may grow by before the next collection, in percent of
 // what lives in it: at least 100. In steps of 50, as each change stops the world.
 func percent(live uint64) int {
-	const most = 800
+	const most = 400
 	if live >= heapFloor/2 {
 		return 100
 	}

@@ -34,7 +34,7 @@ func TestPercent(t *testing.T) {
 	for _, c := range []struct {
 		live uint64
 		want int
-	}{{0, 800}, {8 << 20, 800}, {16 << 20, 500}, {32 << 20, 200}, {48 << 20, 100}, {96 << 20, 100}, {1 << 40, 100}} {
+	}{{0, 400}, {16 << 20, 400}, {48 << 20, 300}, {64 << 20, 200}, {96 << 20, 100}, {192 << 20, 100}, {1 << 40, 100}} {
 		if got := percent(c.live); got != c.want {
 			t.Errorf("%d MiB live: %d %%; want %d", c.live>>20, got, c.want)
 		}

@@ -3,7 +3,6 @@
 package persist
 
 import (
-	"errors"
 	"maps"
 	"slices"
 
@@ -16,27 +15,36 @@ import (
 // position. The newest row always stays: it says which log key comes next.
 const (
 	// dealBytes and dealLedgers bound one commit of upkeep, for which other commits wait.
-	dealBytes   = 1 << 20
+	dealBytes   = 4 << 20
 	dealLedgers = 1024
 )
 
 // deal makes one commit that deals out rows of the tail, until about least bytes are left. It reports whether there
 // are more.
+//
+// Packs are made before the commit, so that others need not wait while they are compressed: nobody else changes packs
+// or takes rows from the tail.
 func (s *Store) deal(least int64) (more bool, err error) {
+	s.upkeep.one.Lock()
+	defer s.upkeep.one.Unlock()
 	excess := s.upkeep.tail.Load() - least
 	if excess <= 0 || s.refused() != nil {
 		return false, nil
 	}
 	step := s.upkeep.step.Load()
-	dealt := int64(0)
-	err = s.change(func(w *writing) (err error) {
-		if dealt, err = w.deal(min(excess, step)); err == nil && dealt == 0 {
-			err = errNoneToDeal
-		}
+	var d dealt
+	err = s.view(func(v *rows.View) (err error) {
+		d, err = dealOut(v, min(excess, step))
 		return err
 	})
-	if errors.Is(err, errNoneToDeal) {
-		return false, nil
+	if err == nil && d.bytes == 0 {
+		return false, nil // the tail has its newest row only
+	}
+	if err == nil {
+		err = s.change(func(w *writing) error {
+			w.staged = append(w.staged, d.rows...)
+			return nil
+		})
 	}
 	s.config.Merged(err)
 	if err != nil { // such as a full disk: the next commit asks again, for less, which may have room and makes some
@@ -45,56 +53,53 @@ func (s *Store) deal(least int64) (more bool, err error) {
 		return false, err
 	}
 	s.upkeep.step.Store(min(2*step, dealBytes))
-	s.upkeep.tail.Add(-dealt)
-	return dealt < excess, nil
+	s.upkeep.tail.Add(-d.bytes)
+	return d.bytes < excess, nil
 }
 
-// errNoneToDeal abandons a commit that would change nothing.
-var errNoneToDeal = errors.New("the tail has its newest row only")
+// dealt is what takes the place of the tail's oldest rows.
+type dealt struct {
+	rows  []row
+	bytes int64 // of the rows of the tail
+}
 
-// deal stages rows of packs in the place of the tail's oldest rows, which have about so many bytes.
-func (w *writing) deal(most int64) (dealt int64, err error) {
-	ledgers := map[uint64]packs.Pack{}
-	key, stored, err := w.From(rows.TailBucket, []byte{0})
-	for err == nil && key != nil && dealt < most && len(ledgers) < dealLedgers {
+// dealOut makes packs of the tail's oldest rows, which have about so many bytes.
+func dealOut(v *rows.View, most int64) (d dealt, err error) {
+	ledgers := map[uint64][]packs.Pack{}
+	key, stored, err := v.From(rows.TailBucket, []byte{0})
+	for err == nil && key != nil && d.bytes < most && len(ledgers) < dealLedgers {
 		var t rows.Tail
 		if t, err = rows.UnsealTail(key, stored); err != nil {
 			break
 		}
 		var next, after []byte
-		if next, after, err = w.From(rows.TailBucket, append(slices.Clone(key), 0)); err != nil || next == nil {
+		if next, after, err = v.From(rows.TailBucket, append(slices.Clone(key), 0)); err != nil || next == nil {
 			break // nothing follows: it is the newest one
 		}
-		p := t.Pack
-		if before, known := ledgers[t.Number]; known {
-			if before.Last()+1 != p.First {
-				return 0, rows.Damaged(rows.TailBucket, key, "entry %d of ledger %d after %d", p.First, t.Number,
-					before.Last())
-			}
-			p = before.Join(p)
+		if before := ledgers[t.Number]; len(before) > 0 && before[len(before)-1].Last()+1 != t.First {
+			return d, rows.Damaged(rows.TailBucket, key, "entry %d of ledger %d after %d", t.First, t.Number,
+				before[len(before)-1].Last())
 		}
-		ledgers[t.Number] = p
-		dealt += int64(len(stored))
-		w.staged = append(w.staged, row{bucket: rows.TailBucket, key: slices.Clone(key)})
+		ledgers[t.Number] = append(ledgers[t.Number], t.Pack)
+		d.bytes += int64(len(stored))
+		d.rows = append(d.rows, row{bucket: rows.TailBucket, key: slices.Clone(key)})
 		key, stored = next, after
 	}
-	if err != nil {
-		return 0, err
-	}
 	for _, number := range slices.Sorted(maps.Keys(ledgers)) {
-		if err := w.pack(number, ledgers[number]); err != nil {
-			return 0, err
+		if err == nil {
+			list := ledgers[number]
+			err = d.pack(v, number, list[0].Join(list[1:]...))
 		}
 	}
-	return dealt, nil
+	return d, err
 }
 
-// pack stages entries of a ledger as packs, after those that it has, the last of which may take some of them.
-func (w *writing) pack(number uint64, p packs.Pack) error {
+// pack adds entries of a ledger as packs, after those that it has, the last of which may take some of them.
+func (d *dealt) pack(v *rows.View, number uint64, p packs.Pack) error {
 	var last packs.Pack
 	key := rows.BlockKey(number, p.First-1)
 	if p.First > 1 {
-		stored, err := w.Stored(rows.PacksBucket, key)
+		stored, err := v.Stored(rows.PacksBucket, key)
 		if err == nil && stored == nil {
 			err = rows.Damaged(rows.PacksBucket, key, "missing")
 		}
@@ -107,10 +112,10 @@ func (w *writing) pack(number uint64, p packs.Pack) error {
 	}
 	parts, instead := p.Deal(last)
 	if instead {
-		w.staged = append(w.staged, row{bucket: rows.PacksBucket, key: key})
+		d.rows = append(d.rows, row{bucket: rows.PacksBucket, key: key})
 	}
 	for _, part := range parts {
-		w.staged = append(w.staged,
+		d.rows = append(d.rows,
 			row{rows.PacksBucket, rows.BlockKey(number, part.Last()), rows.SealPack(number, part)})
 	}
 	return nil

@@ -24,6 +24,7 @@ const (
 type upkeep struct {
 	most, least int64
 	tail        atomic.Int64 // bytes of rows in the tail
+	one         sync.Mutex   // is held by the step that runs
 	step        atomic.Int64 // about how many bytes the next step deals out: half as many after one that failed
 
 	due  chan struct{}

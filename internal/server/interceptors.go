@@ -34,6 +34,10 @@ const maxReceive = 4 << 20
 // connection takes to some 40 MiB, and is more than the HTTP port needs, whose calls come over one connection.
 const maxCalls = 2000
 
+// callWorkers is how many goroutines wait for calls. The stack of a new one grows several times on a call's way to the
+// store; theirs has grown. Calls beyond them have goroutines of their own.
+const callWorkers = 512
+
 // options returns the transport's settings and the one chain that every call passes: log,
 // metrics, checked (identity, deadline, status, request), recover. Recovery is innermost, so
 // that panics are logged and counted as INTERNAL. Of a stream all but the metrics is one function.
@@ -44,6 +48,7 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.MaxRecvMsgSize(maxReceive),
 		grpc.MaxHeaderListSize(16<<10),
 		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.NumStreamWorkers(callWorkers),
 		grpc.WaitForHandlers(true), // the keeper closes only after the last handler
 		grpc.ConnectionTimeout(20*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),

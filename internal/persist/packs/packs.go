@@ -10,6 +10,7 @@ package packs
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -157,10 +158,16 @@ func (p Pack) same(q Pack) bool {
 	return true
 }
 
-// Join returns the entries of p and those of q, which follow them.
-func (p Pack) Join(q Pack) Pack {
-	p.Keys = append(p.Keys[:len(p.Keys):len(p.Keys)], q.Keys...)
-	p.Raws = append(p.Raws[:len(p.Raws):len(p.Raws)], q.Raws...)
+// Join returns the entries of p and those of the packs that follow it, in order.
+func (p Pack) Join(after ...Pack) Pack {
+	n := 0
+	for _, q := range after {
+		n += len(q.Raws)
+	}
+	p.Keys, p.Raws = slices.Grow(slices.Clip(p.Keys), n), slices.Grow(slices.Clip(p.Raws), n)
+	for _, q := range after {
+		p.Keys, p.Raws = append(p.Keys, q.Keys...), append(p.Raws, q.Raws...)
+	}
 	return p
 }
 
