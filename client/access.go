@@ -11,10 +11,5 @@ import (
 // GetAccess says who the caller is and what the access policy allows: the caller, or the principal
 // of the request, which only auditors of everything may ask about.
 func (c *Client) GetAccess(ctx context.Context, about *pb.GetAccessRequest) (*pb.GetAccessResponse, error) {
-	var answer *pb.GetAccessResponse
-	err := c.read(ctx, "GetAccess", about.GetLedger(), func(ctx context.Context) (err error) {
-		answer, err = c.api.GetAccess(ctx, about)
-		return err
-	})
-	return answer, err
+	return ask[*pb.GetAccessResponse](ctx, c, "GetAccess", about.GetLedger(), about)
 }

@@ -21,11 +21,8 @@ import (
 // see VerifySignedHead. A head that is kept where the daemon cannot reach it shows later
 // whether the ledger was edited or rolled back.
 func (c *Client) SignedHead(ctx context.Context, ledger string) (*pb.SignedHead, error) {
-	var answer *pb.GetSignedHeadResponse
-	err := c.read(ctx, "SignedHead", ledger, func(ctx context.Context) (err error) {
-		answer, err = c.api.GetSignedHead(ctx, &pb.GetSignedHeadRequest{Ledger: ledger})
-		return err
-	})
+	answer, err := ask[*pb.GetSignedHeadResponse](ctx, c, "SignedHead", ledger,
+		&pb.GetSignedHeadRequest{Ledger: ledger})
 	return answer.GetSignedHead(), err
 }
 
@@ -39,12 +36,7 @@ func VerifySignedHead(h *pb.SignedHead, trusted ed25519.PublicKey) error {
 // StoreStatus asks when the daemon's store was last verified, and when its newest backup was made. With an access
 // policy only auditors of everything may ask.
 func (c *Client) StoreStatus(ctx context.Context) (*pb.GetStoreStatusResponse, error) {
-	var answer *pb.GetStoreStatusResponse
-	err := c.read(ctx, "StoreStatus", "", func(ctx context.Context) (err error) {
-		answer, err = c.api.GetStoreStatus(ctx, &pb.GetStoreStatusRequest{})
-		return err
-	})
-	return answer, err
+	return ask[*pb.GetStoreStatusResponse](ctx, c, "StoreStatus", "", &pb.GetStoreStatusRequest{})
 }
 
 // Backup writes a consistent copy of the daemon's store to w. It returns nil once the copy's

@@ -6,8 +6,6 @@ import (
 	"context"
 	"iter"
 
-	"google.golang.org/protobuf/proto"
-
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
@@ -61,98 +59,50 @@ func (c *Client) query(ctx context.Context, op, ledger string, given Given,
 		request.Given = &pb.QueryPrivacyRequest_Epsilon{Epsilon: given.value}
 	}
 	request.MaxGap = given.gap
-	var answer *pb.QueryPrivacyResponse
-	err := c.read(ctx, op, ledger, func(ctx context.Context) (err error) {
-		answer, err = c.api.QueryPrivacy(ctx, request)
-		return err
-	})
-	return answer, err
+	return ask[*pb.QueryPrivacyResponse](ctx, c, op, ledger, request)
 }
 
 // Curve asks for δ at many ε, of a ledger or a workload, and what that means for an attacker
 // who tests whether a record is in the data.
 func (c *Client) Curve(ctx context.Context,
 	request *pb.QueryPrivacyCurveRequest) (*pb.QueryPrivacyCurveResponse, error) {
-	var answer *pb.QueryPrivacyCurveResponse
-	err := c.read(ctx, "Curve", request.GetLedger(), func(ctx context.Context) (err error) {
-		answer, err = c.api.QueryPrivacyCurve(ctx, request)
-		return err
-	})
-	return answer, err
+	return ask[*pb.QueryPrivacyCurveResponse](ctx, c, "Curve", request.GetLedger(), request)
 }
 
 // Calibrate asks for the smallest noise, the largest count or the largest
 // sampling probability of one event with which it, a ledger and a workload
 // together cost at most a target. It charges nothing.
 func (c *Client) Calibrate(ctx context.Context, request *pb.CalibrateRequest) (*pb.CalibrateResponse, error) {
-	var answer *pb.CalibrateResponse
-	err := c.read(ctx, "Calibrate", request.GetLedger(), func(ctx context.Context) (err error) {
-		answer, err = c.api.Calibrate(ctx, request)
-		return err
-	})
-	return answer, err
+	return ask[*pb.CalibrateResponse](ctx, c, "Calibrate", request.GetLedger(), request)
 }
 
 // Overview goes through ledgers, or datasets, by name, with what each has spent. The request's page token is not
 // looked at. It ends after the first error.
 func (c *Client) Overview(ctx context.Context, request *pb.QueryOverviewRequest) iter.Seq2[*pb.OverviewRow, error] {
-	return pages(func(token string) ([]*pb.OverviewRow, string, error) {
-		asked := proto.Clone(request).(*pb.QueryOverviewRequest)
-		asked.PageToken = token
-		var page *pb.QueryOverviewResponse
-		err := c.read(ctx, "Overview", "", func(ctx context.Context) (err error) {
-			page, err = c.api.QueryOverview(ctx, asked)
-			return err
-		})
-		return page.GetRows(), page.GetNextPageToken(), err
-	})
+	return Pages[*pb.OverviewRow](ctx, c, request)
 }
 
 // History asks how a ledger's ε, and the used shares of its budgets, grew to what they are.
 func (c *Client) History(ctx context.Context, request *pb.QueryHistoryRequest) (*pb.QueryHistoryResponse, error) {
-	var answer *pb.QueryHistoryResponse
-	err := c.read(ctx, "History", request.GetLedger(), func(ctx context.Context) (err error) {
-		answer, err = c.api.QueryHistory(ctx, request)
-		return err
-	})
-	return answer, err
+	return ask[*pb.QueryHistoryResponse](ctx, c, "History", request.GetLedger(), request)
 }
 
 // Spending asks what each principal, label, mechanism or month has spent of a ledger.
 func (c *Client) Spending(ctx context.Context, request *pb.QuerySpendingRequest) (*pb.QuerySpendingResponse, error) {
-	var answer *pb.QuerySpendingResponse
-	err := c.read(ctx, "Spending", request.GetLedger(), func(ctx context.Context) (err error) {
-		answer, err = c.api.QuerySpending(ctx, request)
-		return err
-	})
-	return answer, err
+	return ask[*pb.QuerySpendingResponse](ctx, c, "Spending", request.GetLedger(), request)
 }
 
 // SpendingAnywhere goes through the ledgers, by name, of which a principal or another group of entries has spent. The
 // request's page token is not looked at. It ends after the first error.
 func (c *Client) SpendingAnywhere(ctx context.Context,
 	request *pb.QuerySpendingAnywhereRequest) iter.Seq2[*pb.LedgerSpending, error] {
-	return pages(func(token string) ([]*pb.LedgerSpending, string, error) {
-		asked := proto.Clone(request).(*pb.QuerySpendingAnywhereRequest)
-		asked.PageToken = token
-		var page *pb.QuerySpendingAnywhereResponse
-		err := c.read(ctx, "SpendingAnywhere", "", func(ctx context.Context) (err error) {
-			page, err = c.api.QuerySpendingAnywhere(ctx, asked)
-			return err
-		})
-		return page.GetRows(), page.GetNextPageToken(), err
-	})
+	return Pages[*pb.LedgerSpending](ctx, c, request)
 }
 
 // Refusals asks what the daemon has refused of a ledger since it was started, which it keeps in memory only. Other
 // daemons of the same database know of their own refusals.
 func (c *Client) Refusals(ctx context.Context, ledger string) (*pb.ListRefusalsResponse, error) {
-	var answer *pb.ListRefusalsResponse
-	err := c.read(ctx, "Refusals", ledger, func(ctx context.Context) (err error) {
-		answer, err = c.api.ListRefusals(ctx, &pb.ListRefusalsRequest{Ledger: ledger})
-		return err
-	})
-	return answer, err
+	return ask[*pb.ListRefusalsResponse](ctx, c, "Refusals", ledger, &pb.ListRefusalsRequest{Ledger: ledger})
 }
 
 // Forecast guesses when a ledger's budget is used up, from how fast it was spent.
@@ -162,10 +112,5 @@ func (c *Client) Forecast(ctx context.Context, ledger string) (*pb.QueryForecast
 
 // ForecastOf is Forecast with everything that can be asked, such as for progress.
 func (c *Client) ForecastOf(ctx context.Context, request *pb.QueryForecastRequest) (*pb.QueryForecastResponse, error) {
-	var answer *pb.QueryForecastResponse
-	err := c.read(ctx, "Forecast", request.GetLedger(), func(ctx context.Context) (err error) {
-		answer, err = c.api.QueryForecast(ctx, request)
-		return err
-	})
-	return answer, err
+	return ask[*pb.QueryForecastResponse](ctx, c, "Forecast", request.GetLedger(), request)
 }

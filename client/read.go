@@ -16,12 +16,7 @@ import (
 // returns that one; after a retry this may be the one that this call created. If the name is
 // taken by a ledger with another spec, the error has the code ALREADY_EXISTS.
 func (c *Client) CreateLedger(ctx context.Context, spec *pb.LedgerSpec) (*pb.CreateLedgerResponse, error) {
-	var answer *pb.CreateLedgerResponse
-	err := c.read(ctx, "CreateLedger", spec.GetName(), func(ctx context.Context) (err error) {
-		answer, err = c.api.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: spec})
-		return err
-	})
-	return answer, err
+	return ask[*pb.CreateLedgerResponse](ctx, c, "CreateLedger", spec.GetName(), &pb.CreateLedgerRequest{Spec: spec})
 }
 
 // GetLedger returns a ledger's committed state, or an error with the code NOT_FOUND.
@@ -35,72 +30,40 @@ func (c *Client) GetLedger(ctx context.Context, ledger string) (*pb.GetLedgerRes
 // GetLedgerFrom is GetLedger with the reservations from the given position on. What the first
 // of them holds is never left out.
 func (c *Client) GetLedgerFrom(ctx context.Context, ledger string, position uint64) (*pb.GetLedgerResponse, error) {
-	var answer *pb.GetLedgerResponse
-	err := c.read(ctx, "GetLedger", ledger, func(ctx context.Context) (err error) {
-		answer, err = c.api.GetLedger(ctx, &pb.GetLedgerRequest{Name: ledger, ReservationsFrom: position})
-		return err
-	})
-	return answer, err
+	return ask[*pb.GetLedgerResponse](ctx, c, "GetLedger", ledger,
+		&pb.GetLedgerRequest{Name: ledger, ReservationsFrom: position})
 }
 
 // ListLedgers goes through the ledgers whose names start with prefix, in the
 // order of the names' bytes. It ends after the first error.
 func (c *Client) ListLedgers(ctx context.Context, prefix string) iter.Seq2[*pb.Ledger, error] {
-	return pages(func(token string) ([]*pb.Ledger, string, error) {
-		var page *pb.ListLedgersResponse
-		err := c.read(ctx, "ListLedgers", "", func(ctx context.Context) (err error) {
-			page, err = c.api.ListLedgers(ctx, &pb.ListLedgersRequest{Prefix: prefix, PageToken: token})
-			return err
-		})
-		return page.GetLedgers(), page.GetNextPageToken(), err
-	})
+	return Pages[*pb.Ledger](ctx, c, &pb.ListLedgersRequest{Prefix: prefix})
 }
 
 // CreateDataset registers a dataset, and adopts the ledgers that already carry its identifier:
 // all of them, or it changes nothing. If a dataset with the same spec is registered already, it
 // returns that one. It works on the daemon's own socket only.
 func (c *Client) CreateDataset(ctx context.Context, req *pb.CreateDatasetRequest) (*pb.CreateDatasetResponse, error) {
-	var answer *pb.CreateDatasetResponse
-	err := c.read(ctx, "CreateDataset", "", func(ctx context.Context) (err error) {
-		answer, err = c.api.CreateDataset(ctx, req)
-		return err
-	})
-	return answer, err
+	return ask[*pb.CreateDatasetResponse](ctx, c, "CreateDataset", "", req)
 }
 
 // GetDataset returns a dataset's committed state, or an error with the code NOT_FOUND.
 func (c *Client) GetDataset(ctx context.Context, id string) (*pb.GetDatasetResponse, error) {
-	var answer *pb.GetDatasetResponse
-	err := c.read(ctx, "GetDataset", "", func(ctx context.Context) (err error) {
-		answer, err = c.api.GetDataset(ctx, &pb.GetDatasetRequest{Id: id})
-		return err
-	})
-	return answer, err
+	return ask[*pb.GetDatasetResponse](ctx, c, "GetDataset", "", &pb.GetDatasetRequest{Id: id})
 }
 
 // ListDatasets goes through the registered datasets, in the order of their records' names. It
 // ends after the first error.
 func (c *Client) ListDatasets(ctx context.Context) iter.Seq2[*pb.Dataset, error] {
-	return pages(func(token string) ([]*pb.Dataset, string, error) {
-		var page *pb.ListDatasetsResponse
-		err := c.read(ctx, "ListDatasets", "", func(ctx context.Context) (err error) {
-			page, err = c.api.ListDatasets(ctx, &pb.ListDatasetsRequest{PageToken: token})
-			return err
-		})
-		return page.GetDatasets(), page.GetNextPageToken(), err
-	})
+	return Pages[*pb.Dataset](ctx, c, &pb.ListDatasetsRequest{})
 }
 
 // DatasetStatement returns a dataset's privacy statement, over all its ledgers, at the given δ.
 // Without any it chooses them as Statement does.
 func (c *Client) DatasetStatement(ctx context.Context, id string,
 	deltas ...float64) (*pb.GetDatasetStatementResponse, error) {
-	var answer *pb.GetDatasetStatementResponse
-	err := c.read(ctx, "GetDatasetStatement", "", func(ctx context.Context) (err error) {
-		answer, err = c.api.GetDatasetStatement(ctx, &pb.GetDatasetStatementRequest{Id: id, Deltas: deltas})
-		return err
-	})
-	return answer, err
+	return ask[*pb.GetDatasetStatementResponse](ctx, c, "GetDatasetStatement", "",
+		&pb.GetDatasetStatementRequest{Id: id, Deltas: deltas})
 }
 
 // EntriesOptions say which entries to list and how. The zero value lists all.
@@ -129,7 +92,6 @@ type EntriesOptions struct {
 // the first error.
 func (c *Client) Entries(ctx context.Context, ledger string, o EntriesOptions) iter.Seq2[*pb.Entry, error] {
 	return pages(func(token string) ([]*pb.Entry, string, error) {
-		var page *pb.ListEntriesResponse
 		request := &pb.ListEntriesRequest{
 			Ledger: ledger, PageSize: o.PageSize, PageToken: token, Raw: o.Raw,
 			EndPosition: o.End, Writer: o.Writer, Labels: o.Labels, Since: timestamp(o.Since),
@@ -138,10 +100,7 @@ func (c *Client) Entries(ctx context.Context, ledger string, o EntriesOptions) i
 		if token == "" {
 			request.StartPosition = o.Start
 		}
-		err := c.read(ctx, "Entries", ledger, func(ctx context.Context) (err error) {
-			page, err = c.api.ListEntries(ctx, request)
-			return err
-		})
+		page, err := ask[*pb.ListEntriesResponse](ctx, c, "Entries", ledger, request)
 		if g := page.GetGenesis(); g != nil && o.Genesis != nil {
 			o.Genesis(g)
 		}

@@ -43,10 +43,5 @@ func (c *Client) GetWriter(ctx context.Context, ledger, writer string) (*pb.GetW
 	if writer == "" {
 		writer = c.writer
 	}
-	var answer *pb.GetWriterResponse
-	err := c.read(ctx, "GetWriter", ledger, func(ctx context.Context) (err error) {
-		answer, err = c.api.GetWriter(ctx, &pb.GetWriterRequest{Ledger: ledger, Writer: writer})
-		return err
-	})
-	return answer, err
+	return ask[*pb.GetWriterResponse](ctx, c, "GetWriter", ledger, &pb.GetWriterRequest{Ledger: ledger, Writer: writer})
 }

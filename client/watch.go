@@ -84,10 +84,7 @@ func (c *Client) watch(ctx context.Context, ledger string, last **pb.Ledger,
 // Statement returns what a model card needs to say about a ledger's privacy: ε at each of the
 // given deltas, or at the daemon's default ones if none are given.
 func (c *Client) Statement(ctx context.Context, ledger string, deltas ...float64) (*pb.Statement, error) {
-	var answer *pb.GetStatementResponse
-	err := c.read(ctx, "Statement", ledger, func(ctx context.Context) (err error) {
-		answer, err = c.api.GetStatement(ctx, &pb.GetStatementRequest{Name: ledger, Deltas: deltas})
-		return err
-	})
+	answer, err := ask[*pb.GetStatementResponse](ctx, c, "Statement", ledger,
+		&pb.GetStatementRequest{Name: ledger, Deltas: deltas})
 	return answer.GetStatement(), err
 }

@@ -173,3 +173,25 @@ var writing = sync.OnceValue(func() map[protoreflect.FullName]protoreflect.Metho
 func Writing(action proto.Message) protoreflect.MethodDescriptor {
 	return writing()[action.ProtoReflect().Descriptor().FullName()]
 }
+
+// asking has the methods that one request asks, by the types of their requests.
+var asking = sync.OnceValue(func() map[protoreflect.FullName]protoreflect.MethodDescriptor {
+	all := map[protoreflect.FullName]protoreflect.MethodDescriptor{}
+	for m := range Methods() {
+		if !Writes(m) && !m.IsStreamingClient() && !m.IsStreamingServer() {
+			all[m.Input().FullName()] = m
+		}
+	}
+	return all
+})
+
+// Asking returns the method that a request is for, such as QueryForecast for a QueryForecastRequest. It is nil if the
+// request is a write to a ledger or part of a stream.
+func Asking(request proto.Message) protoreflect.MethodDescriptor {
+	return asking()[request.ProtoReflect().Descriptor().FullName()]
+}
+
+// Rows returns the field of a page that has its rows.
+func Rows(page protoreflect.MessageDescriptor) protoreflect.FieldDescriptor {
+	return page.Fields().ByNumber(1)
+}

@@ -154,7 +154,7 @@ type QueryOverviewRequest struct {
 	Contains string `protobuf:"bytes,3,opt,name=contains,proto3" json:"contains,omitempty"`
 	// Only those in this state: "open", "closed" or "needs reconciling". Empty: in any.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
-	// Only those that have all of these flags.
+	// Only those that have all of these flags, such as refunded, raised or restored.
 	Flags []string `protobuf:"bytes,5,rep,name=flags,proto3" json:"flags,omitempty"`
 	// Only those of whose budget at least this share is used. Range: [0, 1]. Those without a budget are
 	// left out if it is above 0.
@@ -163,8 +163,7 @@ type QueryOverviewRequest struct {
 	PageSize uint32 `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// As returned with the page before; empty for the first.
 	PageToken string `protobuf:"bytes,8,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// δ for all of them. If absent, each one's ε is at the δ of its own budget, and at 1e-6 where that
-	// has none. Range: (0, 1).
+	// δ for all of them; if absent that of each one's own budget, or 1e-6 where it has none. Range: (0, 1).
 	Delta         *float64 `protobuf:"fixed64,9,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -533,13 +532,13 @@ type QueryHistoryRequest struct {
 	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
 	// At which positions, in any order; 0 is the empty ledger. At most 400.
 	Positions []uint64 `protobuf:"varint,2,rep,packed,name=positions,proto3" json:"positions,omitempty"`
-	// At which times: each answer is of the last entry that the daemon took then or before. At most 400,
-	// and only without positions.
+	// At which times, such as 2026-11-01T00:00:00Z: each answer is of the last entry that the daemon took then or before.
+	// At most 400, and only without positions.
 	Times []*timestamppb.Timestamp `protobuf:"bytes,3,rep,name=times,proto3" json:"times,omitempty"`
-	// Without positions and times: at about how many positions, spread evenly over all entries; the
-	// newest one always is the last. 100 if 0. Range: 2 to 400.
+	// At about how many positions, spread evenly over all entries, if neither positions nor times are given. The newest
+	// one always is the last; 100 if 0. Range: 2 to 400.
 	Points uint32 `protobuf:"varint,4,opt,name=points,proto3" json:"points,omitempty"`
-	// δ. If absent, that of the ledger's own budget, or 1e-6 where that has none. Range: (0, 1).
+	// δ of every ε; if absent that of the ledger's own budget, or 1e-6 where it has none. Range: (0, 1).
 	Delta *float64 `protobuf:"fixed64,5,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
 	// As of QueryPrivacyRequest, of each ε.
 	MaxGap *float64 `protobuf:"fixed64,6,opt,name=max_gap,json=maxGap,proto3,oneof" json:"max_gap,omitempty"`
@@ -947,7 +946,7 @@ type QuerySpendingRequest struct {
 	LabelKey string `protobuf:"bytes,3,opt,name=label_key,json=labelKey,proto3" json:"label_key,omitempty"`
 	// How many groups at most; the others are added up in one. 50 if 0. Range: 1 to 500.
 	Limit uint32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
-	// As of QueryHistoryRequest.
+	// δ of every ε; if absent that of the ledger's own budget, or 1e-6 where it has none. Range: (0, 1).
 	Delta *float64 `protobuf:"fixed64,5,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
 	// As of QueryHistoryRequest.
 	Progress      bool `protobuf:"varint,6,opt,name=progress,proto3" json:"progress,omitempty"`

@@ -1703,8 +1703,8 @@ type GetStatementRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The ledger. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The δ at which ε is stated; at most 16. Range of each: (0, 1). If empty: 1e-5,
-	// 1e-6, 1e-8 and 1e-10, and those of the ledger's budgets.
+	// The δ at which ε is stated; if empty 1e-5, 1e-6, 1e-8 and 1e-10, and those of the budgets. At most 16. Range of
+	// each: (0, 1).
 	Deltas        []float64 `protobuf:"fixed64,2,rep,packed,name=deltas,proto3" json:"deltas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4333,7 +4333,8 @@ type GetDatasetStatementRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its identifier. Required.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// As of GetStatementRequest.
+	// The δ at which ε is stated; if empty 1e-5, 1e-6, 1e-8 and 1e-10, and those of the budgets. At most 16. Range of
+	// each: (0, 1).
 	Deltas        []float64 `protobuf:"fixed64,2,rep,packed,name=deltas,proto3" json:"deltas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -193,7 +193,7 @@ class OverviewOptions(TypedDict, total=False):
     # Only those in this state: "open", "closed" or "needs reconciling". Empty: in any.
     state: str | None
 
-    # Only those that have all of these flags.
+    # Only those that have all of these flags, such as refunded, raised or restored.
     flags: Sequence[str] | None
 
     # Only those of whose budget at least this share is used. Range: [0, 1]. Those without a budget are left out if it
@@ -203,8 +203,7 @@ class OverviewOptions(TypedDict, total=False):
     # How many at most; 50 if 0, at most 200.
     page_size: int | None
 
-    # δ for all of them. If absent, each one's ε is at the δ of its own budget, and at 1e-6 where that has none. Range:
-    # (0, 1).
+    # δ for all of them; if absent that of each one's own budget, or 1e-6 where it has none. Range: (0, 1).
     delta: float | None
 
 
@@ -214,15 +213,15 @@ class HistoryOptions(TypedDict, total=False):
     # At which positions, in any order; 0 is the empty ledger. At most 400.
     positions: Sequence[int] | None
 
-    # At which times: each answer is of the last entry that the daemon took then or before. At most 400, and only
-    # without positions.
+    # At which times, such as 2026-11-01T00:00:00Z: each answer is of the last entry that the daemon took then or
+    # before. At most 400, and only without positions.
     times: Sequence[datetime] | None
 
-    # Without positions and times: at about how many positions, spread evenly over all entries; the newest one always is
-    # the last. 100 if 0. Range: 2 to 400.
+    # At about how many positions, spread evenly over all entries, if neither positions nor times are given. The newest
+    # one always is the last; 100 if 0. Range: 2 to 400.
     points: int | None
 
-    # δ. If absent, that of the ledger's own budget, or 1e-6 where that has none. Range: (0, 1).
+    # δ of every ε; if absent that of the ledger's own budget, or 1e-6 where it has none. Range: (0, 1).
     delta: float | None
 
     # As of QueryPrivacyRequest, of each ε.

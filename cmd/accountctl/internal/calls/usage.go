@@ -72,6 +72,11 @@ func AddFlags(c *cobra.Command, m proto.Message) {
 	}
 }
 
+// AddFlag adds a flag for a field of m that is not called as the field is.
+func AddFlag(c *cobra.Command, m proto.Message, field, name, value string) {
+	values.AddFlag(c, m.ProtoReflect(), fieldNamed(m, field), name, value)
+}
+
 // fieldNamed is the field that a flag or an argument sets, or nil.
 func fieldNamed(m proto.Message, name string) protoreflect.FieldDescriptor {
 	fields := m.ProtoReflect().Descriptor().Fields()

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
@@ -125,38 +126,29 @@ func checkFile(c *cobra.Command, file string, ask *accountantv1.GetAccessRequest
 }
 
 func whoami(p *cli.Program) *cobra.Command {
-	c := &cobra.Command{
+	call := calls.Call[*accountantv1.GetAccessResponse]{
+		Request: &accountantv1.GetAccessRequest{},
+		Show: func(p *cli.Program, _ string, a *accountantv1.GetAccessResponse) error {
+			t := p.Table()
+			t.Row("principal", a.GetPrincipal())
+			for _, group := range a.GetGroups() {
+				t.Row("group", group)
+			}
+			if !a.GetPolicyInForce() {
+				t.Row("policy", "none: everybody may do what does not need the daemon's own socket")
+			}
+			for _, grant := range a.GetGrants() {
+				t.Row("grant", grant)
+			}
+			return t.Flush()
+		},
+	}
+	return call.Command(p, &cobra.Command{
 		Use:     "whoami",
 		Short:   "Say who you are to the daemon, and what its policy grants you",
 		Long:    `Say as which principal the daemon knows you, and which grants of its policy are yours.`,
 		Example: `  accountctl access whoami`,
-		Args:    cli.Arguments(),
-	}
-	output := cli.OutputFlag(c, cli.FormatJSON)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return p.With(c, func(daemon *client.Client) error {
-			answer, err := daemon.GetAccess(c.Context(), &accountantv1.GetAccessRequest{})
-			if err != nil {
-				return err
-			}
-			if output.Value == cli.FormatJSON {
-				return p.WriteJSON(answer)
-			}
-			t := p.Table()
-			t.Row("principal", answer.GetPrincipal())
-			for _, group := range answer.GetGroups() {
-				t.Row("group", group)
-			}
-			if !answer.GetPolicyInForce() {
-				t.Row("policy", "none: everybody may do what does not need the daemon's own socket")
-			}
-			for _, grant := range answer.GetGrants() {
-				t.Row("grant", grant)
-			}
-			return t.Flush()
-		})
-	}
-	return c
+	})
 }
 
 // accessFinding says whether an access policy is in force. An earlier daemon does not say.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
@@ -19,7 +20,7 @@ import (
 
 func head(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "head NAME",
+		Use:   "head NAME [--public-key KEY]",
 		Short: "Get the daemon's signature under a ledger's head",
 		Long: `Get a ledger's head, position and hash, signed by the daemon with its own key. Kept
 elsewhere, the json output shows later, with "accountctl verify --signed-head", if
@@ -27,39 +28,39 @@ the ledger was edited or rolled back. The first time keep the public key as well
 with --public-key only statements under that one are accepted.`,
 		Example: `  accountctl head team/mnist --output json > mnist.head
   accountctl head team/mnist --public-key 3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29`,
-		Args:              cli.Arguments("NAME"),
-		ValidArgsFunction: p.CompleteLedger,
 	}
 	key := publicKeyFlag(c)
-	output := cli.OutputFlag(c, cli.FormatJSON)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		trusted, err := publicKey(c, *key)
-		if err != nil {
+	request := &accountantv1.GetSignedHeadRequest{}
+	var trusted ed25519.PublicKey
+	call := calls.Call[*accountantv1.GetSignedHeadResponse]{
+		Request: request,
+		Read: func(c *cobra.Command, _ []string) (err error) {
+			trusted, err = publicKey(c, *key)
 			return err
-		}
-		h, err := cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.SignedHead, error) {
-			return daemon.SignedHead(ctx, args[0])
-		})
-		if err != nil {
-			return err
-		}
-		if err := client.VerifySignedHead(h, trusted); err != nil {
-			return fmt.Errorf("signed head of %s: %v", args[0], err) // not the user's mistake
-		}
-		if output.Value == cli.FormatJSON {
-			return p.WriteJSON(&accountantv1.GetSignedHeadResponse{SignedHead: h})
-		}
-		t := p.Table()
-		t.Row("ledger", h.GetLedger())
-		t.Row("position", h.GetPosition())
-		t.Row("head", hex.EncodeToString(h.GetHeadHash()))
-		t.Row("store", h.GetStoreId())
-		t.Row("time", spelling.Time(h.GetTime()))
-		t.Row("public key", hex.EncodeToString(h.GetPublicKey()))
-		t.Row("signature", hex.EncodeToString(h.GetSignature()))
-		return t.Flush()
+		},
+		Ask: func(ctx context.Context, daemon *client.Client) (*accountantv1.GetSignedHeadResponse, error) {
+			h, err := daemon.SignedHead(ctx, request.GetLedger())
+			if err != nil {
+				return nil, err
+			}
+			if err := client.VerifySignedHead(h, trusted); err != nil {
+				return nil, fmt.Errorf("signed head of %s: %v", request.GetLedger(), err) // not the user's mistake
+			}
+			return &accountantv1.GetSignedHeadResponse{SignedHead: h}, nil
+		},
+		Show: func(p *cli.Program, _ string, a *accountantv1.GetSignedHeadResponse) error {
+			t, h := p.Table(), a.GetSignedHead()
+			t.Row("ledger", h.GetLedger())
+			t.Row("position", h.GetPosition())
+			t.Row("head", hex.EncodeToString(h.GetHeadHash()))
+			t.Row("store", h.GetStoreId())
+			t.Row("time", spelling.Time(h.GetTime()))
+			t.Row("public key", hex.EncodeToString(h.GetPublicKey()))
+			t.Row("signature", hex.EncodeToString(h.GetSignature()))
+			return t.Flush()
+		},
 	}
-	return c
+	return call.Command(p, c)
 }
 
 func publicKeyFlag(c *cobra.Command) *string {

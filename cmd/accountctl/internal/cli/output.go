@@ -25,6 +25,8 @@ const (
 	FormatJSON  = "json"  // one object
 	FormatJSONL = "jsonl" // an object a line
 	FormatCSV   = "csv"
+
+	FormatMarkdown = "markdown" // a document
 )
 
 // Format is the value of --output: one of those that the command offers.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dpaccountant/accountant/client"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -51,30 +53,30 @@ func (l *Progress) Set(done, total uint64) {
 type asked interface{ GetReading() *accountantv1.Reading }
 
 // AskAll asks what the daemon answers from all entries of a ledger. Somebody at a terminal sees how far the daemon has
-// read them, and waits as long as it goes on; elsewhere the daemon's answer is waited for within --timeout, as of any
-// other call.
-func AskAll[T asked](p *Program, c *cobra.Command,
-	call func(ctx context.Context, daemon *client.Client, progress bool) (T, error)) (T, error) {
-	if !IsTerminal(p.Err) {
-		return Ask(p, c, func(ctx context.Context, daemon *client.Client) (T, error) {
-			return call(ctx, daemon, false)
-		})
+// read them, and waits as long as it goes on; elsewhere, and where the request cannot ask for progress, the answer is
+// waited for within --timeout, as of any other call.
+func AskAll[T any](p *Program, c *cobra.Command, request proto.Message,
+	call func(context.Context, *client.Client) (T, error)) (answer T, err error) {
+	m := request.ProtoReflect()
+	progress := m.Descriptor().Fields().ByName("progress")
+	if progress == nil || !IsTerminal(p.Err) {
+		return Ask(p, c, call)
 	}
-	var answer T
+	m.Set(progress, protoreflect.ValueOfBool(true))
 	line := p.ProgressOf("reading the ledger", func(n uint64) string { return fmt.Sprintf("%d entries", n) })
 	defer line.End()
-	err := p.With(c, func(daemon *client.Client) (err error) {
-		answer, err = untilRead(line, func() (T, error) { return call(c.Context(), daemon, true) })
+	err = p.With(c, func(daemon *client.Client) (err error) {
+		answer, err = untilRead(line, func() (T, error) { return call(c.Context(), daemon) })
 		return err
 	})
 	return answer, err
 }
 
 // untilRead asks until everything is read. Each call waits for a moment by itself.
-func untilRead[T asked](line *Progress, call func() (T, error)) (T, error) {
+func untilRead[T any](line *Progress, call func() (T, error)) (T, error) {
 	for {
 		answer, err := call()
-		reading := answer.GetReading()
+		reading := any(answer).(asked).GetReading()
 		if err != nil || reading == nil {
 			return answer, err
 		}

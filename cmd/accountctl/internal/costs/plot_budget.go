@@ -73,9 +73,8 @@ func (b *budgetFlags) draw(p *cli.Program, c *cobra.Command, name string) (*figu
 	if err := b.part.Read(c, request); err != nil {
 		return nil, err
 	}
-	answer, err := cli.AskAll(p, c,
-		func(ctx context.Context, daemon *client.Client, progress bool) (*accountantv1.QueryHistoryResponse, error) {
-			request.Progress = progress
+	answer, err := cli.AskAll(p, c, request,
+		func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryHistoryResponse, error) {
 			return daemon.History(ctx, request)
 		})
 	if err != nil {

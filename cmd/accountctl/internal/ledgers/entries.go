@@ -5,6 +5,7 @@ package ledgers
 import (
 	"encoding/base64"
 	"errors"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -53,56 +54,73 @@ record (in jsonl as the first line): all that "accountctl verify --entries" need
 	})
 	limit := c.Flags().Uint64("limit", 0, "how many at most; 0 is all")
 	calls.AddFlags(c, request)
-	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatJSONL, cli.FormatCSV, cli.FormatWide)
+	page := &accountantv1.ListEntriesResponse{}
+	list := cli.List[*accountantv1.Entry]{
+		Columns: cli.Columns("POSITION", "TIME", "PRINCIPAL, 12, principals", "WRITER, wide", "SEQUENCE, wide",
+			"ACTION, wide", "LABELS, wide", "ACTION, narrow"),
+		Row: func(e *accountantv1.Entry) []any {
+			d := spelling.ActionOf(e)
+			labels := spelling.Labels(d.Labels)
+			return []any{e.GetPosition(), spelling.Time(e.GetTime()), e.GetPrincipal(), e.GetWriter(), e.GetSequence(),
+				d, labels, strings.TrimSpace(d.String() + "  " + labels)}
+		},
+		CSV:     sheet.Entry,
+		CSVHead: sheet.EntryHead(),
+		Page:    page,
+	}
+	output := cli.OutputFlag(c, list.Formats()...)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if request.Raw && (output.Value == cli.FormatTable || output.Value == cli.FormatWide) {
+		table := output.Value == cli.FormatTable || output.Value == cli.FormatWide
+		if request.Raw && table {
 			return cli.Usage(c, "--raw: not in a table; allowed with --output json, jsonl or csv")
 		}
+		if request.Raw {
+			list.CSVHead, list.CSV = append(list.CSVHead, "raw"), rawCSV
+		}
+		list.Empty = func() string { return noEntry(args[0], request) }
 		options := client.EntriesOptions{Start: request.StartPosition, End: request.EndPosition, Writer: request.Writer,
-			Labels: request.Labels, Raw: request.Raw}
+			Labels: request.Labels, Raw: request.Raw, PageSize: pageSize(*limit)}
 		if request.Since != nil {
 			options.Since = request.Since.AsTime()
 		}
 		if request.Until != nil {
 			options.Until = request.Until.AsTime()
 		}
+		options.Genesis = func(raw []byte) {
+			if page.Genesis = raw; output.Value == cli.FormatJSONL {
+				_ = p.WriteLine(page) // the writer keeps the error
+			}
+		}
 		return p.With(c, func(daemon *client.Client) error {
-			w := newEntryWriter(p, output.Value, request.Raw)
-			options.PageSize, options.Genesis = pageSize(*limit), w.genesis
-			n := uint64(0)
-			for e, err := range daemon.Entries(c.Context(), args[0], options) {
-				if err == nil {
-					err = w.entry(e)
-				}
-				if err != nil {
-					return err
-				}
-				if n++; n == *limit {
-					break
-				}
-			}
-			if err := w.flush(); err != nil {
-				return err
-			}
-			if n == 0 && (output.Value == cli.FormatTable || output.Value == cli.FormatWide) {
-				p.Note(noEntry(args[0], options))
-			}
-			return nil
+			return list.Write(p, output.Value, first(*limit, daemon.Entries(c.Context(), args[0], options)))
 		})
 	}
 	return c
 }
 
-// pageSize asks for no more than is wanted.
+// first are at most n rows; all if it is 0.
+func first[R any](n uint64, rows iter.Seq2[R, error]) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		left := n
+		for r, err := range rows {
+			if left--; !yield(r, err) || left == 0 {
+				return
+			}
+		}
+	}
+}
+
 // noEntry says why a list of entries is empty, and what to do next.
-func noEntry(name string, o client.EntriesOptions) string {
-	if o.Start > 1 || o.End > 0 || o.Writer != "" || len(o.Labels) > 0 || !o.Since.IsZero() || !o.Until.IsZero() {
+func noEntry(name string, r *accountantv1.ListEntriesRequest) string {
+	if r.StartPosition > 1 || r.EndPosition > 0 || r.Writer != "" || len(r.Labels) > 0 || r.Since != nil ||
+		r.Until != nil {
 		return "no entry of " + name + " passes these filters; leave them out to see all"
 	}
 	return name + " has no entry yet: a training job reports to it, or somebody does by hand with accountctl " +
 		"report " + name
 }
 
+// pageSize asks for no more than is wanted.
 func pageSize(limit uint64) uint32 {
 	if limit == 0 || limit > pages.MaxSize {
 		return pages.MaxSize
@@ -110,81 +128,10 @@ func pageSize(limit uint64) uint32 {
 	return uint32(limit)
 }
 
-// entryWriter writes entries one after the other in one format.
-type entryWriter struct {
-	genesis func(raw []byte)
-	entry   func(*accountantv1.Entry) error
-	flush   func() error
-}
-
-func newEntryWriter(p *cli.Program, format string, raw bool) *entryWriter {
-	switch format {
-	case cli.FormatJSON:
-		all := &accountantv1.ListEntriesResponse{}
-		return &entryWriter{
-			genesis: func(b []byte) { all.Genesis = b },
-			entry:   func(e *accountantv1.Entry) error { all.Entries = append(all.Entries, e); return nil },
-			flush:   func() error { return p.WriteJSON(all) },
-		}
-	case cli.FormatJSONL:
-		var first error
-		return &entryWriter{
-			genesis: func(b []byte) { first = p.WriteLine(&accountantv1.ListEntriesResponse{Genesis: b}) },
-			entry:   func(e *accountantv1.Entry) error { return p.WriteLine(e) },
-			flush:   func() error { return first },
-		}
-	case cli.FormatCSV:
-		return csvEntries(p, raw)
-	}
-	if format == cli.FormatWide {
-		p.Widen()
-	}
-	if p.Narrow() {
-		t := p.Table()
-		t.Row("POSITION", "TIME", "PRINCIPAL", "ACTION")
-		return &entryWriter{
-			entry: func(e *accountantv1.Entry) error {
-				d := spelling.ActionOf(e)
-				t.Row(e.GetPosition(), spelling.Time(e.GetTime()), p.ShortName(e.GetPrincipal(), 12),
-					strings.TrimSpace(d.String()+"  "+spelling.Labels(d.Labels)))
-				return nil
-			},
-			flush: t.Flush,
-		}
-	}
-	t := p.Table()
-	t.Row("POSITION", "TIME", "PRINCIPAL", "WRITER", "SEQUENCE", "ACTION", "LABELS")
-	return &entryWriter{
-		entry: func(e *accountantv1.Entry) error {
-			d := spelling.ActionOf(e)
-			t.Row(e.GetPosition(), spelling.Time(e.GetTime()), e.GetPrincipal(), e.GetWriter(), e.GetSequence(), d,
-				spelling.Labels(d.Labels))
-			return nil
-		},
-		flush: t.Flush,
-	}
-}
-
-// csvEntries writes a line an entry; with raw its stored bytes come last, in base64.
-func csvEntries(p *cli.Program, raw bool) *entryWriter {
-	head := sheet.EntryHead()
-	if raw {
-		head = append(head, "raw")
-	}
-	w := sheet.NewCSV(p.Out, head)
-	return &entryWriter{
-		entry: func(e *accountantv1.Entry) error {
-			row, err := sheet.Entry(e)
-			if err != nil {
-				return err
-			}
-			if raw {
-				row = append(row, base64.StdEncoding.EncodeToString(e.GetRaw()))
-			}
-			return w.Row(row)
-		},
-		flush: w.Flush,
-	}
+// rawCSV are the cells of an entry with its stored bytes, in base64.
+func rawCSV(e *accountantv1.Entry) ([]string, error) {
+	row, err := sheet.Entry(e)
+	return append(row, base64.StdEncoding.EncodeToString(e.GetRaw())), err
 }
 
 // positions reads a range; an end that is not given is 0.

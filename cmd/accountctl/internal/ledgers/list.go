@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
@@ -28,26 +27,23 @@ and columns left out; --output wide has all of them.`,
 		Args: cli.Arguments(),
 	}
 	prefix := c.Flags().String("prefix", "", "only names that start with it")
-	output := cli.OutputFlag(c, cli.FormatWide, cli.FormatJSON, cli.FormatJSONL)
 	var lost questions.Uncounted
 	numbers := func(string) *accountantv1.OverviewRow { return &accountantv1.OverviewRow{} }
 	list := cli.List[*accountantv1.Ledger]{
-		Head: func() []any {
-			return row(p, "NAME", "STATE", "ADJACENCY", "ENTRIES", "MECHANISMS", "OWNER", "CREATED", "SPENT ε",
-				"ε", "δ", "SHARE", "FLAGS")
-		},
+		Columns: cli.Columns("NAME, 20", "STATE, wide", "ADJACENCY, wide", "ENTRIES", "MECHANISMS, wide",
+			"OWNER, wide", "CREATED, wide", "SPENT ε", "ε", "δ, wide", "SHARE", "FLAGS, wide", "STATE, narrow"),
 		Row: func(l *accountantv1.Ledger) []any {
 			o := numbers(l.GetName())
 			lost.AddRow(o)
-			return row(p, l.GetName(), spelling.State(l), spelling.Adjacency(l.GetSpec().GetAdjacency()),
+			return []any{l.GetName(), spelling.State(l), spelling.Adjacency(l.GetSpec().GetAdjacency()),
 				l.GetPosition(), l.GetDistinctMechanisms(), l.GetSpec().GetOwner(), spelling.Time(l.GetCreateTime()),
-				epsilonText(o.EpsilonSpent), epsilonText(o.Epsilon), deltaText(o), shareText(o), happened(o))
+				epsilonText(o.EpsilonSpent), epsilonText(o.Epsilon), deltaText(o), shareText(o), happened(o),
+				standing(spelling.State(l), happened(o))}
 		},
-		Whole: func(all []*accountantv1.Ledger) proto.Message {
-			return &accountantv1.ListLedgersResponse{Ledgers: all}
-		},
+		Page:  &accountantv1.ListLedgersResponse{},
 		Empty: func() string { return noLedger(*prefix != "") },
 	}
+	output := cli.OutputFlag(c, list.Formats()...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return p.With(c, func(daemon *client.Client) error {
 			if output.Value == cli.FormatTable || output.Value == cli.FormatWide {
@@ -56,14 +52,8 @@ and columns left out; --output wide has all of them.`,
 					&accountantv1.QueryOverviewRequest{Prefix: *prefix, PageSize: overviewPage}))
 				defer stop()
 			}
-			return list.Write(p, output.Value, func(yield func(*accountantv1.Ledger, error) bool) {
-				for l, err := range daemon.ListLedgers(c.Context(), *prefix) {
-					if !yield(l, err) {
-						return
-					}
-				}
-				p.Warn(lost.Notes()) // before the table is written
-			})
+			return list.Write(p, output.Value, cli.Then(daemon.ListLedgers(c.Context(), *prefix), nil,
+				func() { p.Warn(lost.Notes()) }))
 		})
 	}
 	return c
@@ -99,13 +89,4 @@ func overviews(p *cli.Program, rows iter.Seq2[*accountantv1.OverviewRow, error])
 		}
 		return current
 	}, stop
-}
-
-// row is a ledger's row. Where it has to fit a terminal it has a short name and the numbers that say most.
-func row(p *cli.Program, name, state, adjacency string, entries, mechanisms any, owner, created, spent, epsilon, delta,
-	share, flags string) []any {
-	if p.Narrow() {
-		return []any{p.Short(name, 20), entries, spent, epsilon, share, standing(state, flags)}
-	}
-	return []any{name, state, adjacency, entries, mechanisms, owner, created, spent, epsilon, delta, share, flags}
 }

@@ -3,19 +3,38 @@
 package ledgers
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 func ledgerRefusals(p *cli.Program) *cobra.Command {
-	c := &cobra.Command{
+	list := cli.List[*accountantv1.Refusal]{
+		Columns: cli.Columns("TIME", "BY, 20, principals", "WRITER, 12", "LEDGERS", "WHY"),
+		Row: func(r *accountantv1.Refusal) []any {
+			return []any{spelling.Time(r.GetTime()), r.GetPrincipal(), r.GetWriter(), max(1, r.GetSetLedgers()),
+				spelling.Refusal(r.GetDetail())}
+		},
+	}
+	call := calls.Call[*accountantv1.ListRefusalsResponse]{
+		Request: &accountantv1.ListRefusalsRequest{},
+		Formats: []string{cli.FormatTable, cli.FormatWide, cli.FormatJSON},
+		Show: func(p *cli.Program, format string, a *accountantv1.ListRefusalsResponse) error {
+			if len(a.GetRefusals()) > 0 {
+				if err := list.Write(p, format, cli.Rows(a.GetRefusals())); err != nil {
+					return err
+				}
+			}
+			p.Paragraph(fmt.Sprintf("Refusals: %d. %s", a.GetCount(), a.GetText()))
+			return nil
+		},
+	}
+	return call.Command(p, &cobra.Command{
 		Use:   "refusals NAME",
 		Short: "Show which charges a ledger has refused",
 		Long: `Show how many charges and reservations the daemon has refused for a ledger since it
@@ -25,35 +44,5 @@ daemon that was started again remembers nothing. Where several daemons serve the
 ledgers, each knows of its own refusals only.`,
 		Example: `  accountctl ledger refusals team/mnist
   accountctl ledger refusals team/mnist --output json`,
-		Args:              cli.Arguments("NAME"),
-		ValidArgsFunction: p.CompleteLedger,
-	}
-	output := cli.OutputFlag(c, cli.FormatWide, cli.FormatJSON)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		answer, err := cli.Ask(p, c,
-			func(ctx context.Context, daemon *client.Client) (*accountantv1.ListRefusalsResponse, error) {
-				return daemon.Refusals(ctx, args[0])
-			})
-		if err != nil {
-			return err
-		}
-		return show(p, output.Value, answer, nil, func() error { return writeRefusals(p, answer) })
-	}
-	return c
-}
-
-func writeRefusals(p *cli.Program, a *accountantv1.ListRefusalsResponse) error {
-	if len(a.GetRefusals()) > 0 {
-		t := p.Table()
-		t.Row("TIME", "BY", "WRITER", "LEDGERS", "WHY")
-		for _, r := range a.GetRefusals() {
-			t.Row(spelling.Time(r.GetTime()), p.ShortName(r.GetPrincipal(), 20), p.Short(r.GetWriter(), 12),
-				max(1, r.GetSetLedgers()), spelling.Refusal(r.GetDetail()))
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-	}
-	p.Paragraph(fmt.Sprintf("Refusals: %d. %s", a.GetCount(), a.GetText()))
-	return nil
+	})
 }

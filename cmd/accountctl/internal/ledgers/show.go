@@ -8,12 +8,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
 func ledgerShow(p *cli.Program) *cobra.Command {
-	c := &cobra.Command{
+	request := &accountantv1.GetLedgerRequest{}
+	call := calls.Call[*accountantv1.GetLedgerResponse]{
+		Request: request,
+		Formats: []string{cli.FormatTable, cli.FormatJSON, cli.FormatWide},
+		Ask: func(ctx context.Context, daemon *client.Client) (*accountantv1.GetLedgerResponse, error) {
+			return wholeLedger(ctx, daemon, request.GetName())
+		},
+		Show: func(p *cli.Program, _ string, a *accountantv1.GetLedgerResponse) error {
+			return writeLedger(p, a.GetLedger())
+		},
+	}
+	return call.Command(p, &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show a ledger",
 		Long: `Show a ledger's properties, how much was charged to it and the hash of its head;
@@ -23,27 +35,7 @@ restore has lost). On a terminal long names and hashes are shortened; --output w
 them whole.`,
 		Example: `  accountctl ledger show team/mnist
   accountctl ledger show team/mnist --output json`,
-		Args:              cli.Arguments("NAME"),
-		ValidArgsFunction: p.CompleteLedger,
-	}
-	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatWide)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		answer, err := cli.Ask(p, c,
-			func(ctx context.Context, daemon *client.Client) (*accountantv1.GetLedgerResponse, error) {
-				return wholeLedger(ctx, daemon, args[0])
-			})
-		if err != nil {
-			return err
-		}
-		switch output.Value {
-		case cli.FormatJSON:
-			return p.WriteJSON(answer)
-		case cli.FormatWide:
-			p.Widen()
-		}
-		return writeLedger(p, answer.GetLedger())
-	}
-	return c
+	})
 }
 
 // wholeLedger gets a ledger with all that its reservations hold, in several answers

@@ -8,16 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/statement"
 )
 
-const formatMarkdown = "markdown"
-
 func statementOf(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "statement NAME",
+		Use:   "statement NAME [--delta DELTA …] [--registry FILE]",
 		Short: "Write a ledger's privacy statement, for a model card",
 		Long: `Write a ledger's privacy statement as Markdown, for a model card. It begins with
 one paragraph that can stand alone: what holds, at which ε and δ, for whom, and the
@@ -35,50 +34,40 @@ with that of TensorFlow Privacy and with what NIST SP 800-226 asks for.`,
 		Example: `  accountctl statement team/mnist > privacy.md
   accountctl statement team/mnist --delta 1e-5 --delta 1e-7 --output json
   accountctl statement team/mnist --registry people.yaml > mnist.yaml`,
-		Args:              cli.Arguments("NAME"),
-		ValidArgsFunction: p.CompleteLedger,
 	}
-	deltas := c.Flags().Float64Slice("delta", nil, "`δ` in (0, 1) at which ε is stated; may be repeated (default: "+
-		"1e-5, 1e-6, 1e-8, 1e-10, and those of the budgets)")
-	output := cli.ChoiceFlag(c, "output", "o", formatMarkdown, cli.FormatJSON)
+	request := &accountantv1.GetStatementRequest{}
 	registry := c.Flags().String("registry", "", "write a record for OpenDP's registry of deployments; `FILE` has what "+
 		"only people know")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		var people []byte
-		if *registry != "" {
-			if c.Flags().Changed("output") {
+	var people []byte
+	call := calls.Call[*accountantv1.Statement]{
+		Request:  request,
+		Formats:  []string{cli.FormatMarkdown, cli.FormatJSON},
+		Document: true,
+		Read: func(c *cobra.Command, _ []string) (err error) {
+			switch {
+			case *registry == "":
+			case c.Flags().Changed("output"):
 				return cli.UsageOf(c, "--registry", "--registry and --output are both given; allowed: one of them")
+			default:
+				people, err = p.ReadFile(c.Context(), *registry)
 			}
-			var err error
-			if people, err = p.ReadFile(c.Context(), *registry); err != nil {
-				return err
-			}
-		}
-		s, err := cli.AskDocument(p, c,
-			func(ctx context.Context, daemon *client.Client) (*accountantv1.Statement, error) {
-				return daemon.Statement(ctx, args[0], *deltas...)
-			})
-		if err != nil {
 			return err
-		}
-		p.Warn(s.GetWarnings())
-		if *registry != "" {
-			delta := statement.Delta(s)
-			if len(*deltas) > 0 {
-				delta = (*deltas)[0]
+		},
+		Ask: func(ctx context.Context, daemon *client.Client) (*accountantv1.Statement, error) {
+			return daemon.Statement(ctx, request.GetName(), request.GetDeltas()...)
+		},
+		Show: func(p *cli.Program, _ string, s *accountantv1.Statement) error {
+			text := s.GetMarkdown()
+			if *registry != "" {
+				var err error
+				delta := append(request.GetDeltas(), statement.Delta(s))[0]
+				if text, err = statement.Registry(s, delta, people); err != nil {
+					return cli.BadFile(*registry, err)
+				}
 			}
-			record, err := statement.Registry(s, delta, people)
-			if err != nil {
-				return cli.BadFile(*registry, err)
-			}
-			_, err = p.Out.WriteString(record)
+			_, err := p.Out.WriteString(text)
 			return err
-		}
-		if output.Value == cli.FormatJSON {
-			return p.WriteJSON(s)
-		}
-		_, err = p.Out.WriteString(s.GetMarkdown())
-		return err
+		},
 	}
-	return c
+	return call.Command(p, c)
 }

@@ -61,9 +61,11 @@ func (v *fieldValue) Set(text string) error { return SetField(v.message, v.field
 func FieldHelp(f protoreflect.FieldDescriptor) string {
 	comment := help.Of[strings.TrimPrefix(string(f.FullName()), "accountant.v1.")]
 	text := inFlags(FirstSentence(comment))
-	if _, interval, ok := strings.Cut(comment, "Range: "); ok {
-		interval, _, _ = strings.Cut(interval, ". ")
-		text += "; " + strings.TrimSuffix(interval, ".")
+	for _, begins := range []string{"Range: ", "Range of each: "} {
+		if _, interval, ok := strings.Cut(comment, begins); ok {
+			interval, _, _ = strings.Cut(interval, ". ")
+			text += "; range: " + strings.TrimSuffix(interval, ".")
+		}
 	}
 	if f.Kind() == protoreflect.EnumKind {
 		text += ": " + strings.Join(Words(f.Enum()), ", ")
