@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,14 +14,15 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/archive"
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 )
 
 // archiving is where the daemon copies what is written, and how often.
 type archiving struct {
-	dir   string
-	every time.Duration
+	dir, key string
+	every    time.Duration
 }
 
 // open opens the archive, if there is to be one.
@@ -31,6 +31,8 @@ func (s archiving) open(database string) (*archive.Archive, error) {
 		return &endpoint.ConfigError{Field: field, Value: value, Allowed: allowed}
 	}
 	switch {
+	case s.dir == "" && s.key != "":
+		return nil, wrong("archive-key", s.key, "only with --archive")
 	case s.dir == "":
 		return nil, nil
 	case database != "":
@@ -38,11 +40,7 @@ func (s archiving) open(database string) (*archive.Archive, error) {
 	case s.every < time.Second:
 		return nil, wrong("archive-interval", s.every.String(), "a duration from 1s on")
 	}
-	a, err := archive.Open(s.dir)
-	if err != nil {
-		return nil, fmt.Errorf("archive %s: %w", s.dir, err)
-	}
-	return a, nil
+	return archive.New(archive.Place{Dir: s.dir, Key: blobs.Key(s.key)}), nil
 }
 
 // keep adds to the archive until stop is called, which returns when it has everything.
@@ -50,6 +48,10 @@ func (s archiving) keep(a *archive.Archive, from archive.Source, m *server.Metri
 	newest := prometheus.NewGauge(prometheus.GaugeOpts{Name: "accountant_archived_time_seconds",
 		Help: "Up to when the archive has everything that was written, in seconds since 1970."})
 	m.Add(newest)
+	if s.key == "" {
+		logger.Warn("the archive is not encrypted: whoever reads it reads the ledgers", "archive", s.dir, "do",
+			"give --archive-key")
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -69,14 +71,14 @@ func (s archiving) keep(a *archive.Archive, from archive.Source, m *server.Metri
 }
 
 // fromArchive makes a backup of an archive in a temporary directory, which the caller removes.
-func fromArchive(ctx context.Context, dir string, until time.Time, progress func(persist.RestoreStep, uint64, uint64)) (
-	backup string, err error) {
+func fromArchive(ctx context.Context, from archive.Place, until time.Time,
+	progress func(persist.RestoreStep, uint64, uint64)) (backup string, err error) {
 	temporary, err := os.MkdirTemp("", "accountant-restore-")
 	if err != nil {
 		return "", err
 	}
 	backup = filepath.Join(temporary, persist.FileName)
-	_, err = archive.Rebuild(ctx, dir, until, backup, func(n, of uint64) { progress(persist.StepRebuild, n, of) })
+	_, err = archive.Rebuild(ctx, from, until, backup, func(n, of uint64) { progress(persist.StepRebuild, n, of) })
 	if err != nil {
 		err = errors.Join(err, os.RemoveAll(temporary))
 	}

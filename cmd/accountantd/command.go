@@ -153,8 +153,10 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 		"the longest `time` of one question; then the best bound so far is the answer")
 	f.IntVar(&s.metricsLedgers, "metrics-ledgers", 1000,
 		"the most open `ledgers` with budgets whose shares /metrics shows; 0 turns that off")
-	f.StringVar(&s.archiving.dir, "archive", "", "`directory` to which what is written is copied, so that a lost machine "+
-		"costs no more than --archive-interval; accountantd restore makes the ledgers of it again")
+	f.StringVar(&s.archiving.dir, "archive", "", "`directory`, or s3://BUCKET/PREFIX (docs/durability.md), to which what "+
+		"is written is copied, so that a lost machine costs no more than --archive-interval; accountantd restore "+
+		"makes the ledgers of it again")
+	f.StringVar(&s.archiving.key, "archive-key", "", "`file` of the key, as age-keygen makes it, that encrypts the archive")
 	f.DurationVar(&s.archiving.every, "archive-interval", time.Minute, "`time` between two copies to the archive")
 	s.cooling.addFlags(f)
 	f.DurationVar(&s.scrubInterval, "scrub-interval", time.Hour, "`time` from the end of one check of the ledgers' "+

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -24,8 +25,8 @@ type cooling struct {
 }
 
 func (c *cooling) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.dir, "cold", "", "`directory` to which old entries, and those of closed ledgers, move out of the "+
-		"ledgers' file; the ledgers need it from then on (docs/durability.md)")
+	f.StringVar(&c.dir, "cold", "", "`directory`, or s3://BUCKET/PREFIX, to which old entries, and those of closed "+
+		"ledgers, move out of the ledgers' file; the ledgers need it from then on (docs/durability.md)")
 	f.DurationVar(&c.after, "cold-after", 365*24*time.Hour, "`age` at which the entries of open ledgers move to --cold")
 	f.StringVar(&c.key, "cold-key", "", "`file` of the key, as age-keygen makes it, that encrypts what moves to --cold")
 }
@@ -59,7 +60,8 @@ const (
 
 // keep moves entries until stop is called.
 func (c *cooling) keep(s retires, m *server.Metrics, logger *slog.Logger) (stop func(), err error) {
-	if err := s.Retain(rows.Retention{Place: cold.Place{Dir: c.dir, Key: c.key}, After: c.after}); err != nil {
+	place := cold.Place{Dir: c.dir, Key: blobs.Key(c.key)}
+	if err := s.Retain(rows.Retention{Place: place, After: c.after}); err != nil {
 		return nil, err
 	}
 	if c.key == "" {

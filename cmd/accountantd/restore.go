@@ -15,6 +15,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/archive"
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 )
 
@@ -23,9 +24,9 @@ be empty, or not be there; no daemon runs on it. FILE is checked as "accountctl
 verify --backup" does; one that is damaged is refused before anything is
 written.
 
-Or make it of an ARCHIVE, the directory to which a daemon with --archive has
-copied what was written: with --until as the store was at that time, or shortly
-before.
+Or make it of an ARCHIVE, the directory or the bucket (s3://BUCKET/PREFIX) to
+which a daemon with --archive has copied what was written: with --until as the
+store was at that time, or shortly before.
 
 What was charged after the backup was made is lost, and nobody can tell from it
 what that was. So the store gets another identifier, and each ledger that is
@@ -53,7 +54,7 @@ file beside which no daemon starts.`
 // restoreCommand parses the command line of a restore.
 func restoreCommand(env []string,
 	restore func(ctx context.Context, from restored, to storage) error) *cobra.Command {
-	var data, until string
+	var data, until, key string
 	var to storage
 	c := &cobra.Command{
 		Use:   "restore (FILE | ARCHIVE) (--data DIR | --store ADDRESS)",
@@ -82,7 +83,7 @@ func restoreCommand(env []string,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			from := restored{RestoreConfig: persist.RestoreConfig{Backup: args[0],
-				Path: filepath.Join(data, persist.FileName)}, archive: archive.Is(args[0])}
+				Path: filepath.Join(data, persist.FileName)}, archive: archive.Is(args[0]), key: blobs.Key(key)}
 			if until != "" {
 				var err error
 				from.until, err = time.Parse(time.RFC3339, until)
@@ -98,6 +99,7 @@ func restoreCommand(env []string,
 		},
 	}
 	c.Flags().StringVar(&until, "until", "", "`time` such as 2026-11-01T00:00:00Z: nothing of an archive that is newer")
+	c.Flags().StringVar(&key, "archive-key", "", "`file` of the key with which the archive was encrypted")
 	c.Flags().StringVar(&data, "data", "", "`directory` to be made, or empty")
 	to.addPlace(c.Flags())
 	return c
@@ -106,7 +108,8 @@ func restoreCommand(env []string,
 // restored is what a restore makes ledgers of.
 type restored struct {
 	persist.RestoreConfig
-	archive bool // Backup is one
+	archive bool      // Backup is one
+	key     blobs.Key // of the archive
 	until   time.Time
 }
 
@@ -115,7 +118,8 @@ func restore(ctx context.Context, from restored, to storage, stdout, stderr io.W
 	c := from.RestoreConfig
 	c.Progress = restoring("restore", stderr)
 	if from.archive {
-		if c.Backup, err = fromArchive(ctx, c.Backup, from.until, c.Progress); err != nil {
+		if c.Backup, err = fromArchive(ctx, archive.Place{Dir: c.Backup, Key: from.key}, from.until,
+			c.Progress); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(c.Backup))) }()

@@ -10,6 +10,21 @@ import (
 	"path/filepath"
 )
 
+// MakeDirectory does what os.MkdirAll does, with mode 0700, and makes the new directories durable.
+func MakeDirectory(dir string) error {
+	if _, err := os.Stat(dir); err == nil || !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := MakeDirectory(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return SyncDirectory(parent)
+}
+
 // WriteFile makes a file of mode 0600 with this content, in the place of one that has its name. Wherever it is cut off,
 // the name leads to the whole content or to what it led to before.
 func WriteFile(path string, content []byte) error {

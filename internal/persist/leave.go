@@ -14,6 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"github.com/dpaccountant/accountant/internal/durable"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 )
@@ -67,7 +68,7 @@ const movingSuffix = ".moving"
 // with a store that is there already and has the same.
 func Arrive(ctx context.Context, from, to string, progress func(step RestoreStep, done, total uint64)) (
 	done RestoredStore, err error) {
-	if err := makeDirectory(filepath.Dir(to)); err != nil {
+	if err := durable.MakeDirectory(filepath.Dir(to)); err != nil {
 		return done, fmt.Errorf("store %s: %w", to, err)
 	}
 	lock, err := bolt.Open(to+movingSuffix, 0o600, &bolt.Options{Timeout: time.Second, NoSync: true})

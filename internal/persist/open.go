@@ -59,7 +59,7 @@ func Open(c Config) (*Store, error) {
 		stuck:   stuck{done: make(chan struct{})},
 	}
 	s.published.ready.L = &s.published.mu
-	if err := makeDirectory(filepath.Dir(c.Path)); err != nil {
+	if err := durable.MakeDirectory(filepath.Dir(c.Path)); err != nil {
 		return nil, fmt.Errorf("store %s: %w", c.Path, err)
 	}
 	info, err := os.Stat(c.Path)
@@ -264,19 +264,4 @@ func (s *Store) initialise() error {
 // stageID stages the store's identifier.
 func (w *writing) stageID(id string) {
 	w.stage(rows.MetaBucket, []byte("store"), append(w.value(len(id)), id...))
-}
-
-// makeDirectory does what os.MkdirAll does, and makes the new directories durable.
-func makeDirectory(dir string) error {
-	if _, err := os.Stat(dir); err == nil || !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	parent := filepath.Dir(dir)
-	if err := makeDirectory(parent); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	return durable.SyncDirectory(parent)
 }

@@ -95,7 +95,7 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 		return done, fmt.Errorf("backup %s is refused, nothing was written: %w", c.Backup, err)
 	}
 	done.Newest, done.Contents = verified.Newest, verified.Contents
-	if err := makeDirectory(dir); err != nil {
+	if err := durable.MakeDirectory(dir); err != nil {
 		return done, fmt.Errorf("store %s: %w", c.Path, err)
 	}
 	temporary := c.Path + restoringSuffix

@@ -7,13 +7,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
@@ -51,21 +51,25 @@ func (s *Store) Retain(r rows.Retention) (err error) {
 	if r.After < 0 {
 		return fmt.Errorf("entries leave the file %v after they were written; allowed: a duration ≥ 0", r.After)
 	}
-	if r.Dir, err = filepath.Abs(r.Dir); err == nil && r.Key != "" {
-		r.Key, err = filepath.Abs(r.Key)
+	if r.Dir, err = blobs.Full(r.Dir); err == nil && r.Key != "" {
+		var key string
+		key, err = filepath.Abs(string(r.Key))
+		r.Key = blobs.Key(key)
 	}
 	if err == nil {
-		err = errors.Join(r.Check(), makeDirectory(r.Dir))
-	}
-	if err != nil {
-		return err
+		err = r.Key.Check()
 	}
 	var before rows.Retention
-	err = s.view(func(v *rows.View) (err error) {
-		before, err = v.Retention()
+	if err == nil {
+		err = s.view(func(v *rows.View) (err error) {
+			before, err = v.Retention()
+			return err
+		})
+	}
+	if err != nil || before == r { // also where the place is away for now
 		return err
-	})
-	if err != nil || before == r {
+	}
+	if err := r.Make(); err != nil {
 		return err
 	}
 	if before.Place != r.Place {

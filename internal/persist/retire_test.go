@@ -24,6 +24,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
+	"github.com/dpaccountant/accountant/internal/persist/blobs/blobstest"
 	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/house"
 	"github.com/dpaccountant/accountant/internal/persist/packs"
@@ -104,7 +106,7 @@ func TestContractRetired(t *testing.T) {
 }
 
 // moved is a store whose packs have left its file, and what it says.
-func moved(t *testing.T, key string) (path, says string) {
+func moved(t *testing.T, key blobs.Key) (path, says string) {
 	t.Helper()
 	path = fill(t)
 	s := mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
@@ -182,20 +184,23 @@ func segments(t *testing.T, path string) []string {
 	return list
 }
 
-func keyFile(t *testing.T) string {
+func keyFile(t *testing.T) blobs.Key {
 	t.Helper()
 	identity, err := age.GenerateX25519Identity()
 	path := filepath.Join(t.TempDir(), "key")
 	if err := errors.Join(err, os.WriteFile(path, []byte(identity.String()+"\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return blobs.Key(path)
 }
 
 // Whatever is wrong with a segment is found by whoever reads it, and named; it is never taken for one without entries.
 // What does not need it goes on, and once it is back everything does.
 func TestDamagedColdSegments(t *testing.T) {
-	for _, c := range []struct{ name, key string }{{"plain", ""}, {"encrypted", keyFile(t)}} {
+	for _, c := range []struct {
+		name string
+		key  blobs.Key
+	}{{"plain", ""}, {"encrypted", keyFile(t)}} {
 		t.Run(c.name, func(t *testing.T) {
 			path, _ := moved(t, c.key)
 			s := mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
@@ -291,15 +296,15 @@ func TestDamagedColdSegments(t *testing.T) {
 
 // Without its key an encrypted segment is named, and so is a wrong key.
 func TestColdKeys(t *testing.T) {
-	key := keyFile(t)
-	path, _ := moved(t, key)
+	key := string(keyFile(t))
+	path, _ := moved(t, blobs.Key(key))
 	was, err := os.ReadFile(key)
-	other, e := os.ReadFile(keyFile(t))
+	other, e := os.ReadFile(string(keyFile(t)))
 	if err := errors.Join(err, e, os.WriteFile(key, other, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := verify.File(t.Context(), verify.Config{Path: path}); err == nil ||
-		!strings.Contains(err.Error(), "cannot be decrypted with "+key) {
+		!strings.Contains(err.Error(), "cannot be opened with "+key) {
 		t.Errorf("another key: %v", err)
 	}
 	if err := os.Remove(key); err != nil {
@@ -623,5 +628,61 @@ func TestKilledWhileRetiring(t *testing.T) {
 	}
 	if _, err := verify.File(t.Context(), verify.Config{Path: path}); err != nil {
 		t.Error(err)
+	}
+}
+
+// An object store serves as a directory does. Wherever it fails, nothing is lost, and the next time goes on.
+func TestColdBucket(t *testing.T) {
+	b := blobstest.New(t)
+	key := keyFile(t)
+	path := fill(t)
+	s := mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
+	dealAll(t, s)
+	says := mustRead(t, s)
+	if err := s.Retain(rows.Retention{Place: cold.Place{Dir: b.Place, Key: key}}); err != nil {
+		t.Fatal(err)
+	}
+	few := everyPack
+	few.segment = 1 << 10
+	failures := 0
+	for step := int64(1); ; step += 3 {
+		b.Fail.Store(step)
+		_, err := s.retire(t.Context(), later, few)
+		b.Fail.Store(0)
+		if now := mustRead(t, s); now != says {
+			t.Fatalf("step %d: it says something else", step)
+		}
+		if err == nil {
+			break
+		}
+		failures++
+	}
+	if failures < 5 {
+		t.Errorf("%d failures; want more", failures)
+	}
+	b.Fail.Store(1)
+	if _, err := readAll(s); !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrDamaged) {
+		t.Errorf("an object store that is away: %v", err)
+	}
+	if _, err := s.Append([]ledger.Proposal{propose(t, s, "l", lane1(0))}); err != nil {
+		t.Errorf("a charge without the object store: %v", err)
+	}
+	b.Fail.Store(0)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := verify.File(t.Context(), verify.Config{Path: path}); err != nil {
+		t.Error(err)
+	}
+	s = mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
+	defer s.Close()
+	var one cold.Name
+	if err := s.eachElsewhere(func(ref cold.Ref) error { one = ref.Segment; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	b.Remove(t, one.String()+".cold")
+	if _, err := readAll(s); !errors.Is(err, ledger.ErrDamaged) ||
+		!strings.Contains(err.Error(), one.String()) || !strings.Contains(err.Error(), "is missing in s3://kept/") {
+		t.Errorf("an object that is missing: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ const Prefix = "ACCOUNTANT_"
 // variables are all of them, without their prefix: those of the daemon, of accountctl
 // and of the Python package, as one environment may be for all.
 var variables = []string{
-	"ACCESS_POLICY", "ANALYSES", "ARCHIVE", "ARCHIVE_INTERVAL", "COLD", "COLD_AFTER", "COLD_KEY",
+	"ACCESS_POLICY", "ANALYSES", "ARCHIVE", "ARCHIVE_INTERVAL", "ARCHIVE_KEY", "COLD", "COLD_AFTER", "COLD_KEY",
 	"CONTEXT", "DASHBOARD", "DATA", "FAIR_CALLS",
 	"FAIR_COMPUTING", "GRACE_PERIOD", "HTTP", "HTTP_CONNECTIONS", "INIT", "INSECURE", "LEDGER", "LISTEN",
 	"LOGIN_CLIENT", "LOGIN_ISSUER", "LOGIN_KEY_FILE", "LOGIN_SECRET_FILE", "LOG_FORMAT", "LOG_LEVEL",

@@ -14,6 +14,7 @@ import (
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -30,38 +31,73 @@ type Source interface {
 		each func(persist.Written) error) ([]rows.BoundKey, error)
 }
 
-// Archive adds segments to a directory. Changed may be called by any goroutine, all else by one at a time.
+// Archive adds segments to a place. Changed may be called by any goroutine, all else by one at a time.
 type Archive struct {
-	dir      string
+	place    Place
+	opened   bool   // what is there was read
 	number   uint64 // of the newest segment
 	previous []byte // SHA-256 of its file
-	store    string // "" as long as there is no segment
 	complete bool   // the newest segment is
 	known    map[string]ledger.Head
-	whole    bool // the directory and the store were compared
+	whole    bool // the place and the store were compared
 	most     int  // about how many bytes a segment has
 
 	mu      sync.Mutex
 	changed map[string]bool
 }
 
-// Open reads what an archive has. A directory that is not there is made.
-func Open(dir string) (*Archive, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+// New makes an archive, of which nothing is read yet.
+func New(p Place) *Archive {
+	return &Archive{place: p, changed: map[string]bool{}, most: segmentBytes}
+}
+
+// Check refuses a wrong key, and an archive of another store, which its first segment says. Whatever else is wrong with
+// it keeps no daemon from starting: Write says so then, again and again.
+func (a *Archive) Check(from Source) error {
+	if err := a.place.Key.Check(); err != nil {
+		return err
 	}
-	a := &Archive{dir: dir, known: map[string]ledger.Head{}, changed: map[string]bool{}, most: segmentBytes}
-	var err error
-	a.previous, err = Each(dir, func(s *recordv1.Segment) (bool, error) {
+	at, err := blobs.At(a.place.Dir)
+	if err != nil {
+		return err
+	}
+	first, _, err := a.place.read(at, 1, nil)
+	if err != nil {
+		return nil //nolint:nilerr // Write says so
+	}
+	return a.of(first, from)
+}
+
+// of refuses a segment of another store.
+func (a *Archive) of(s *recordv1.Segment, from Source) error {
+	if id := s.GetStoreId(); id != from.ID() {
+		return fmt.Errorf("archive %s is of store %s, and this daemon's store is %s; allowed: an empty directory, "+
+			"or one that is not there", a.place.Dir, id, from.ID())
+	}
+	return nil
+}
+
+// open reads what the archive has. A directory that is not there is made.
+func (a *Archive) open(from Source) error {
+	at, err := blobs.At(a.place.Dir)
+	if err == nil {
+		err = at.Make()
+	}
+	if err != nil {
+		return err
+	}
+	a.known, a.number, a.previous = map[string]ledger.Head{}, 0, nil
+	a.previous, err = a.place.Each(func(s *recordv1.Segment) (bool, error) {
 		a.took(s)
-		return true, nil
+		return true, a.of(s, from)
 	})
-	return a, err
+	a.opened = err == nil
+	return err
 }
 
 // took notes what a segment has.
 func (a *Archive) took(s *recordv1.Segment) {
-	a.store, a.number, a.complete = s.GetStoreId(), s.GetNumber(), s.GetComplete()
+	a.number, a.complete = s.GetNumber(), s.GetComplete()
 	for _, p := range s.GetParts() {
 		a.known[p.GetLedger()] = written(p).End()
 	}
@@ -89,35 +125,34 @@ func (a *Archive) take() (ledgers []string) {
 	return ledgers
 }
 
-// Check refuses an archive of another store.
-func (a *Archive) Check(from Source) error {
-	if a.store != "" && a.store != from.ID() {
-		return fmt.Errorf("archive %s is of store %s, and this daemon's store is %s; allowed: an empty directory, "+
-			"or one that is not there", a.dir, a.store, from.ID())
-	}
-	return nil
-}
-
-// there refuses a directory that has not, or no more, what was added to it: what came next would be of no use there.
+// there refuses a place that has not, or no more, what was added to it: what came next would be of no use there.
 func (a *Archive) there() error {
-	newest := fileOf(a.dir, a.number)
-	_, err := os.Lstat(newest)
-	if a.number == 0 || err == nil {
+	if a.number == 0 {
 		return nil
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = &DamagedError{newest, "is missing"}
+	at, err := blobs.At(a.place.Dir)
+	if err != nil {
+		return err
 	}
-	return err
+	f, err := at.Open(name(a.number))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &DamagedError{a.place.fileOf(a.number), "is missing"}
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // Write adds what was written to the store since the last time, if anything was. Where it is cut off, what is there
 // stays, and the next time goes on from that.
 func (a *Archive) Write(from Source, now time.Time) (segments int, err error) {
-	if err := a.Check(from); err != nil {
-		return 0, err
+	if !a.opened {
+		err = a.open(from)
+	} else {
+		err = a.there()
 	}
-	if err := a.there(); err != nil {
+	if err != nil {
 		return 0, err
 	}
 	ledgers := a.take()
@@ -133,8 +168,9 @@ func (a *Archive) Write(from Source, now time.Time) (segments int, err error) {
 	size, first := 0, a.number
 	flush := func() error {
 		s.StoreId, s.Number, s.Previous = from.ID(), a.number+1, a.previous
-		sum, err := write(a.dir, s)
+		sum, err := a.place.write(s)
 		if err != nil {
+			a.opened = a.opened && !errors.Is(err, blobs.ErrExists) // it may be this one's, if nobody answered then
 			return err
 		}
 		a.previous = sum[:]
@@ -187,8 +223,8 @@ func (a *Archive) Run(ctx context.Context, from Source, every time.Duration, wro
 	}
 }
 
-// Is reports whether a path leads to a directory, as an archive is one.
+// Is reports whether a path leads to a directory or a bucket, as an archive is one.
 func Is(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	return blobs.IsBucket(path) || err == nil && info.IsDir()
 }

@@ -12,8 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
+
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
+	"github.com/dpaccountant/accountant/internal/persist/blobs/blobstest"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 )
@@ -21,7 +25,8 @@ import (
 // house is a store with its archive.
 type house struct {
 	*testing.T
-	dir   string // of the archive
+	dir   string // of the archive, or its bucket
+	key   blobs.Key
 	store *persist.Store
 	now   time.Time
 	made  map[string]int // ledgers, with how often they were charged
@@ -57,12 +62,10 @@ func open(t *testing.T, a **Archive) *house {
 
 func (h *house) reopen() *Archive {
 	h.Helper()
-	a, err := Open(h.dir)
-	if err != nil {
-		h.Fatal(err)
-	}
-	return a
+	return New(Place{Dir: h.dir, Key: h.key})
 }
+
+func (h *house) place() Place { return Place{Dir: h.dir, Key: h.key} }
 
 func (h *house) charge(name string) {
 	h.Helper()
@@ -102,10 +105,10 @@ func heads(t *testing.T, s ledger.Store) string {
 }
 
 // rebuilt restores an archive and returns the heads that its copy had.
-func rebuilt(t *testing.T, dir string, until time.Time) (string, time.Time, error) {
+func rebuilt(t *testing.T, from Place, until time.Time) (string, time.Time, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rebuilt")
-	at, err := Rebuild(t.Context(), dir, until, path, func(uint64, uint64) {})
+	at, err := Rebuild(t.Context(), from, until, path, func(uint64, uint64) {})
 	if err != nil {
 		return "", at, err
 	}
@@ -165,12 +168,12 @@ func TestArchiveHasEveryMoment(t *testing.T) {
 		}
 	}
 	for _, m := range moments {
-		got, at, err := rebuilt(t, h.dir, m.at.Add(30*time.Second))
+		got, at, err := rebuilt(t, h.place(), m.at.Add(30*time.Second))
 		if err != nil || got != m.heads || !at.Equal(m.at) {
 			t.Errorf("%s: %v, %v\n%swant\n%s", m.at, at, err, got, m.heads)
 		}
 	}
-	if _, _, err := rebuilt(t, h.dir, moments[0].at.Add(-time.Hour)); !errors.As(err, new(*NoMomentError)) {
+	if _, _, err := rebuilt(t, h.place(), moments[0].at.Add(-time.Hour)); !errors.As(err, new(*NoMomentError)) {
 		t.Errorf("before the first: %v", err)
 	}
 }
@@ -192,7 +195,7 @@ func TestArchiveWhileCommitting(t *testing.T) {
 		h.charge(name)
 		h.write(a)
 	}
-	if got, at, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+	if got, at, err := rebuilt(t, h.place(), time.Time{}); err != nil || got != heads(t, h.store) {
 		t.Errorf("%v, %v\n%swant\n%s", at, err, got, heads(t, h.store))
 	}
 }
@@ -219,7 +222,7 @@ func TestArchiveAfterAFailure(t *testing.T) {
 		}
 	}
 	h.write(a)
-	if got, _, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+	if got, _, err := rebuilt(t, h.place(), time.Time{}); err != nil || got != heads(t, h.store) {
 		t.Errorf("%v\n%s", err, got)
 	}
 
@@ -243,7 +246,7 @@ func TestDamagedSegments(t *testing.T) {
 		h.charge("a")
 		h.write(a)
 	}
-	second := fileOf(h.dir, 2)
+	second := h.place().fileOf(2)
 	whole, err := os.ReadFile(second)
 	if err != nil {
 		t.Fatal(err)
@@ -253,12 +256,12 @@ func TestDamagedSegments(t *testing.T) {
 		if err := os.WriteFile(second, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Open(h.dir)
+		_, err := h.reopen().Write(h.store, h.now)
 		if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || damaged.Path != second &&
-			damaged.Path != fileOf(h.dir, 3) {
+			damaged.Path != h.place().fileOf(3) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, _, err := rebuilt(t, h.dir, time.Time{}); !errors.As(err, new(*DamagedError)) {
+		if _, _, err := rebuilt(t, h.place(), time.Time{}); !errors.As(err, new(*DamagedError)) {
 			t.Errorf("%s: restored: %v", what, err)
 		}
 	}
@@ -278,10 +281,10 @@ func TestDamagedSegments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, _, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+	if got, _, err := rebuilt(t, h.place(), time.Time{}); err != nil || got != heads(t, h.store) {
 		t.Errorf("beside files of others: %v\n%s", err, got)
 	}
-	first, err := os.ReadFile(fileOf(h.dir, 1))
+	first, err := os.ReadFile(h.place().fileOf(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +292,7 @@ func TestDamagedSegments(t *testing.T) {
 	if err := os.Remove(second); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(h.dir); err == nil || !strings.Contains(err.Error(), second+" is missing") {
+	if _, err := h.reopen().Write(h.store, h.now); err == nil || !strings.Contains(err.Error(), second+" is missing") {
 		t.Errorf("taken away: %v", err)
 	}
 }
@@ -330,7 +333,7 @@ func TestArchiveExchanged(t *testing.T) {
 	}
 	for range 2 {
 		if n, err := a.Write(h.store, h.now); err == nil ||
-			!strings.Contains(err.Error(), fileOf(h.dir, 1)+" is missing") {
+			!strings.Contains(err.Error(), h.place().fileOf(1)+" is missing") {
 			t.Errorf("%d segments, %v", n, err)
 		}
 		h.charge("a")
@@ -339,7 +342,7 @@ func TestArchiveExchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.write(a)
-	if got, _, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+	if got, _, err := rebuilt(t, h.place(), time.Time{}); err != nil || got != heads(t, h.store) {
 		t.Errorf("%v\n%s", err, got)
 	}
 }
@@ -356,19 +359,68 @@ func TestManySegments(t *testing.T) {
 	if n := h.write(a); n < 3 {
 		t.Errorf("%d segments", n)
 	}
-	if got, _, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+	if got, _, err := rebuilt(t, h.place(), time.Time{}); err != nil || got != heads(t, h.store) {
 		t.Errorf("%v\n%s", err, got)
 	}
-	newest := fileOf(h.dir, a.number)
+	newest := h.place().fileOf(a.number)
 	if err := os.Remove(newest); err != nil { // the daemon was killed before it
 		t.Fatal(err)
 	}
-	if _, _, err := rebuilt(t, h.dir, time.Time{}); !errors.As(err, new(*NoMomentError)) {
+	if _, _, err := rebuilt(t, h.place(), time.Time{}); !errors.As(err, new(*NoMomentError)) {
 		t.Errorf("without the complete one: %v", err)
 	}
 	a = h.reopen()
 	h.write(a)
-	if got, _, err := rebuilt(t, h.dir, time.Time{}); err != nil || got != heads(t, h.store) {
+	if got, _, err := rebuilt(t, h.place(), time.Time{}); err != nil || got != heads(t, h.store) {
 		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// An encrypted archive in an object store is one as in a directory. Wherever the object store fails, nothing is lost,
+// and the next time goes on.
+func TestArchiveInBucket(t *testing.T) {
+	b := blobstest.New(t)
+	identity, err := age.GenerateX25519Identity()
+	var a *Archive
+	h := open(t, &a)
+	h.dir, h.key = b.Place, blobs.Key(filepath.Join(t.TempDir(), "key"))
+	if err := errors.Join(err, os.WriteFile(string(h.key), []byte(identity.String()), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	a = h.reopen()
+	failures := 0
+	for step := range int64(40) {
+		h.charge("a")
+		h.charge(fmt.Sprint("b", step))
+		b.Fail.Store(step%8 + 1)
+		h.now = h.now.Add(time.Minute)
+		if _, err := a.Write(h.store, h.now); err != nil {
+			failures++
+		}
+		b.Fail.Store(0)
+		if step%5 == 0 {
+			a = h.reopen()
+		}
+	}
+	for _, err := a.Write(h.store, h.now); err != nil; _, err = a.Write(h.store, h.now) {
+		if !errors.Is(err, blobs.ErrExists) {
+			t.Fatal(err)
+		}
+	}
+	if failures < 10 || failures == 40 {
+		t.Errorf("%d of 40 failed", failures)
+	}
+	got, _, err := rebuilt(t, h.place(), time.Time{})
+	if err != nil || got != heads(t, h.store) {
+		t.Errorf("%v\n%s", err, got)
+	}
+	if _, _, err := rebuilt(t, Place{Dir: b.Place}, time.Time{}); !errors.As(err, new(*DamagedError)) ||
+		!strings.Contains(err.Error(), "is encrypted, and no key was given") {
+		t.Errorf("without the key: %v", err)
+	}
+	b.Remove(t, name(2))
+	if _, _, err := rebuilt(t, h.place(), time.Time{}); !errors.As(err, new(*DamagedError)) ||
+		!strings.Contains(err.Error(), name(2)+" is missing") {
+		t.Errorf("without a segment: %v", err)
 	}
 }

@@ -30,9 +30,9 @@ func (e *NoMomentError) Error() string {
 
 // Rebuild makes a backup, at a path where no file is, of the store as it was at the newest complete segment that was
 // written until then; a zero time is for the newest of all. It returns the moment.
-func Rebuild(ctx context.Context, dir string, until time.Time, path string,
+func Rebuild(ctx context.Context, from Place, until time.Time, path string,
 	progress func(done, of uint64)) (at time.Time, err error) {
-	store, last, at, err := moment(dir, until)
+	store, last, at, err := from.moment(until)
 	if err != nil {
 		return at, err
 	}
@@ -41,18 +41,18 @@ func Rebuild(ctx context.Context, dir string, until time.Time, path string,
 		return at, err
 	}
 	var keys []rows.BoundKey
-	_, err = Each(dir, func(s *recordv1.Segment) (bool, error) {
+	_, err = from.Each(func(s *recordv1.Segment) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
 		for _, p := range s.GetParts() {
 			if err := r.Add(written(p)); err != nil {
-				return false, fmt.Errorf("%s: %w", fileOf(dir, s.GetNumber()), err)
+				return false, fmt.Errorf("%s: %w", from.fileOf(s.GetNumber()), err)
 			}
 		}
 		if s.GetNumber() == last {
 			if keys, err = boundKeys(s); err != nil {
-				return false, &DamagedError{fileOf(dir, s.GetNumber()), "is damaged: " + err.Error()}
+				return false, &DamagedError{from.fileOf(s.GetNumber()), "is damaged: " + err.Error()}
 			}
 		}
 		progress(s.GetNumber(), last)
@@ -65,9 +65,9 @@ func Rebuild(ctx context.Context, dir string, until time.Time, path string,
 }
 
 // moment finds the newest complete segment that was written until a time, and the store that it is of.
-func moment(dir string, until time.Time) (store string, last uint64, at time.Time, err error) {
+func (p Place) moment(until time.Time) (store string, last uint64, at time.Time, err error) {
 	var first time.Time
-	_, err = Each(dir, func(s *recordv1.Segment) (bool, error) {
+	_, err = p.Each(func(s *recordv1.Segment) (bool, error) {
 		if !s.GetComplete() {
 			return true, nil
 		}
@@ -82,7 +82,7 @@ func moment(dir string, until time.Time) (store string, last uint64, at time.Tim
 		return true, nil
 	})
 	if err == nil && last == 0 {
-		err = &NoMomentError{Dir: dir, Until: until, First: first}
+		err = &NoMomentError{Dir: p.Dir, Until: until, First: first}
 	}
 	return store, last, at, err
 }

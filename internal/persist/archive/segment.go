@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package archive keeps what is written to a store in a directory of segments: files that never change, each with what
-// came since the one before it. A daemon adds one whenever something was written, and a restore makes the store of them
-// again, as it was at the end of any complete one.
+// Package archive keeps what is written to a store in a directory or bucket of segments (package blobs): files that
+// never change, each with what came since the one before it. A daemon adds one whenever something was written, and a
+// restore makes the store of them again, as it was at the end of any complete one.
 //
 // It is a package of its own because the store is a file and knows of no directory that outlives it.
 package archive
@@ -12,7 +12,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"io/fs"
 	"path/filepath"
 	"sync"
 
@@ -20,9 +21,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
-	"github.com/dpaccountant/accountant/internal/durable"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
 )
 
 // magic begins the file of a segment; the SHA-256 of what follows that comes next, and then the message, compressed.
@@ -33,9 +34,21 @@ const maxContent = 128 << 20
 
 const suffix = ".segment"
 
-// fileOf is the path of a segment's file: the numbers' order is that of the names.
-func fileOf(dir string, number uint64) string {
-	return filepath.Join(dir, fmt.Sprintf("%012d%s", number, suffix))
+// Place is where the segments of an archive are.
+type Place struct {
+	Dir string    // or a bucket
+	Key blobs.Key // that seals new ones, and opens those that are sealed
+}
+
+// name is that of a segment's file: the numbers' order is that of the names.
+func name(number uint64) string { return fmt.Sprintf("%012d%s", number, suffix) }
+
+// fileOf says which file of a place a segment is in.
+func (p Place) fileOf(number uint64) string {
+	if blobs.IsBucket(p.Dir) {
+		return p.Dir + ": " + name(number)
+	}
+	return filepath.Join(p.Dir, name(number))
 }
 
 var (
@@ -56,19 +69,25 @@ var (
 )
 
 // write makes a segment durable, and returns the SHA-256 of its file.
-func write(dir string, s *recordv1.Segment) (sum [sha256.Size]byte, err error) {
+func (p Place) write(s *recordv1.Segment) (sum [sha256.Size]byte, err error) {
 	message, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
 	if err != nil {
 		return sum, err
 	}
 	packed := encoder().EncodeAll(message, nil)
 	check := sha256.Sum256(packed)
-	content := append(append([]byte(magic), check[:]...), packed...)
-	path := fileOf(dir, s.GetNumber())
-	if _, err := os.Lstat(path); err == nil { // of another daemon, which must not lose it
-		return sum, fmt.Errorf("%s is there already: another daemon writes to this archive", path)
+	content, err := p.Key.Seal(append(append([]byte(magic), check[:]...), packed...))
+	if err != nil {
+		return sum, err
 	}
-	return sha256.Sum256(content), durable.WriteFile(path, content)
+	at, err := blobs.At(p.Dir)
+	if err == nil {
+		err = at.Put(name(s.GetNumber()), content)
+	}
+	if errors.Is(err, blobs.ErrExists) { // of another daemon, which must not lose it
+		err = fmt.Errorf("%s: %w: another daemon writes to this archive", p.fileOf(s.GetNumber()), blobs.ErrExists)
+	}
+	return sha256.Sum256(content), err
 }
 
 // DamagedError is a segment that cannot be used, or that is missing.
@@ -82,19 +101,30 @@ func (e *DamagedError) Error() string {
 }
 
 // read returns a segment that follows the one whose file has the SHA-256 previous, with that of its own.
-func read(dir string, number uint64, previous []byte) (*recordv1.Segment, []byte, error) {
-	path := fileOf(dir, number)
+func (p Place) read(at blobs.Place, number uint64, previous []byte) (*recordv1.Segment, []byte, error) {
+	path := p.fileOf(number)
 	damaged := func(format string, args ...any) error {
 		return &DamagedError{path, fmt.Sprintf(format, args...)}
 	}
-	content, err := os.ReadFile(path)
+	content, err := blobs.Read(at, name(number))
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) {
 			err = damaged("is missing")
 		}
 		return nil, nil, err
 	}
-	rest, found := bytes.CutPrefix(content, []byte(magic))
+	opened, size, err := p.Key.Open(bytes.NewReader(content), int64(len(content)))
+	if errors.Is(err, blobs.ErrSealed) {
+		err = damaged("%v", err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	plain := make([]byte, size)
+	if _, err := io.ReadFull(io.NewSectionReader(opened, 0, size), plain); err != nil {
+		return nil, nil, damaged("is damaged: %v", err)
+	}
+	rest, found := bytes.CutPrefix(plain, []byte(magic))
 	if !found || len(rest) < sha256.Size {
 		return nil, nil, damaged("is no segment of this version")
 	}
@@ -114,7 +144,7 @@ func read(dir string, number uint64, previous []byte) (*recordv1.Segment, []byte
 		return nil, nil, damaged("has the number %d: it was renamed", s.GetNumber())
 	case !bytes.Equal(s.GetPrevious(), previous):
 		return nil, nil, damaged("does not follow %s: one of them is of another archive, or was put back",
-			filepath.Base(fileOf(dir, number-1)))
+			name(number-1))
 	}
 	for _, p := range s.GetParts() {
 		if n := len(p.GetBefore()); n != sha256.Size {
@@ -133,11 +163,11 @@ func written(p *recordv1.SegmentPart) persist.Written {
 
 // newest is the number of an archive's last segment; 0 if it has none. Other files, such as the copies that a program
 // makes which synchronizes directories, are not looked at.
-func newest(dir string) (last uint64, err error) {
-	files, err := os.ReadDir(dir)
-	for _, f := range files {
+func newest(at blobs.Place) (last uint64, err error) {
+	names, err := at.List(suffix)
+	for _, f := range names {
 		var n uint64
-		if _, err := fmt.Sscanf(f.Name(), "%012d", &n); err == nil && f.Name() == filepath.Base(fileOf(dir, n)) {
+		if _, err := fmt.Sscanf(f, "%012d", &n); err == nil && f == name(n) {
 			last = max(last, n)
 		}
 	}
@@ -145,14 +175,18 @@ func newest(dir string) (last uint64, err error) {
 }
 
 // Each calls f with the segments of an archive in order, checked, and ends where f says so.
-func Each(dir string, f func(*recordv1.Segment) (more bool, err error)) (last []byte, err error) {
-	n, err := newest(dir)
+func (p Place) Each(f func(*recordv1.Segment) (more bool, err error)) (last []byte, err error) {
+	at, err := blobs.At(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	n, err := newest(at)
 	if err != nil {
 		return nil, err
 	}
 	store := ""
 	for number := uint64(1); number <= n; number++ {
-		s, sum, err := read(dir, number, last)
+		s, sum, err := p.read(at, number, last)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +194,7 @@ func Each(dir string, f func(*recordv1.Segment) (more bool, err error)) (last []
 			store = s.GetStoreId()
 		}
 		if s.GetStoreId() != store {
-			return nil, &DamagedError{fileOf(dir, number), "is of store " + s.GetStoreId() + ", and the first one of " +
+			return nil, &DamagedError{p.fileOf(number), "is of store " + s.GetStoreId() + ", and the first one of " +
 				store}
 		}
 		last = sum

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/persist/cold"
 )
 
@@ -178,7 +179,7 @@ var RetentionKey = []byte("retention")
 // Append adds the row's bytes.
 func (r Retention) Append(b []byte) []byte {
 	b = AppendNumber(b, uint64(r.After))
-	for _, text := range [...]string{r.Dir, r.Key} {
+	for _, text := range [...]string{r.Dir, string(r.Key)} {
 		b = append(append(b, text...), 0)
 	}
 	return b
@@ -194,6 +195,6 @@ func (v *View) Retention() (r Retention, err error) {
 	if len(value) < 8 || len(texts) != 3 || len(texts[2]) > 0 {
 		return r, Damaged(MetaBucket, RetentionKey, "%d bytes say nothing about a folder", len(value))
 	}
-	return Retention{cold.Place{Dir: string(texts[0]), Key: string(texts[1])},
+	return Retention{cold.Place{Dir: string(texts[0]), Key: blobs.Key(texts[1])},
 		time.Duration(binary.BigEndian.Uint64(value))}, nil
 }

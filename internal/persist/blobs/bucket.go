@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package blobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+const scheme = "s3://"
+
+const (
+	// patience is how long one call of the object store may take. Its library tries again within that.
+	patience = 30 * time.Second
+	// ahead is how many bytes are read at once: a few requests read a block of an encrypted file.
+	ahead = 512 << 10
+)
+
+// bucket is a place of an object store.
+type bucket struct {
+	*minio.Client
+	name, prefix string
+}
+
+// bucketAt reads a place of S3. Who may use it is said by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, by
+// ~/.aws/credentials, or by the machine that it runs on.
+func bucketAt(place string) (Place, error) {
+	wrong := func(what string) error {
+		return fmt.Errorf("%s: %s; allowed: s3://BUCKET/PREFIX?endpoint=https://HOST:PORT&region=REGION, of which all "+
+			"but the bucket may be left out", place, what)
+	}
+	u, err := url.Parse(place)
+	if err != nil {
+		return nil, wrong(err.Error())
+	}
+	query := u.Query()
+	for name := range query {
+		if name != "endpoint" && name != "region" {
+			return nil, wrong(name + " is unknown")
+		}
+	}
+	endpoint := &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
+	if e := query.Get("endpoint"); e != "" {
+		endpoint, err = url.Parse(e)
+		if err != nil || endpoint.Host == "" || endpoint.Scheme != "https" && endpoint.Scheme != "http" {
+			return nil, wrong("endpoint " + e)
+		}
+	}
+	region := query.Get("region")
+	if region == "" {
+		region = "us-east-1"
+	}
+	client, err := minio.New(endpoint.Host, &minio.Options{
+		Creds: credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{},
+			&credentials.FileAWSCredentials{}, &credentials.IAM{}}),
+		Secure: endpoint.Scheme == "https", Region: region, MaxRetries: 3,
+		Transport: http.DefaultTransport, // whose connections are used again
+	})
+	if err != nil || u.Host == "" || u.User != nil {
+		return nil, wrong(fmt.Sprintf("bucket %q, %v", u.Host, err))
+	}
+	b := bucket{Client: client, name: u.Host, prefix: strings.Trim(u.Path, "/")}
+	if b.prefix != "" {
+		b.prefix += "/"
+	}
+	return b, nil
+}
+
+// failed says where something failed; what is not there is fs.ErrNotExist.
+func (b bucket) failed(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	switch minio.ToErrorResponse(err).Code {
+	case minio.NoSuchKey:
+		err = fs.ErrNotExist
+	case minio.PreconditionFailed:
+		err = ErrExists
+	}
+	return fmt.Errorf("%s%s/%s%s: %w", scheme, b.name, b.prefix, name, err)
+}
+
+// Make implements Place.
+func (b bucket) Make() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	there, err := b.BucketExists(ctx, b.name)
+	if err == nil && !there {
+		err = errors.New("there is no such bucket: make it, for the daemon alone")
+	}
+	return b.failed("", err)
+}
+
+// Put implements Place.
+func (b bucket) Put(name string, content []byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	options := minio.PutObjectOptions{ContentType: "application/octet-stream", DisableMultipart: true}
+	options.SetMatchETagExcept("*")
+	_, err := b.PutObject(ctx, b.name, b.prefix+name, bytes.NewReader(content), int64(len(content)), options)
+	if err != nil {
+		return b.failed(name, err)
+	}
+	return same(b, name, content)
+}
+
+// Open implements Place.
+func (b bucket) Open(name string) (File, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	info, err := b.StatObject(ctx, b.name, b.prefix+name, minio.StatObjectOptions{})
+	if err != nil {
+		return nil, b.failed(name, err)
+	}
+	return &object{bucket: b, key: name, size: info.Size}, nil
+}
+
+// List implements Place.
+func (b bucket) List(suffix string) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
+	defer cancel()
+	for o := range b.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.prefix}) {
+		if o.Err != nil {
+			return nil, b.failed("", o.Err)
+		}
+		if name := strings.TrimPrefix(o.Key, b.prefix); strings.HasSuffix(name, suffix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// object is a file of a bucket. It is not for concurrent use.
+type object struct {
+	bucket
+	key  string
+	size int64
+
+	from int64 // where part begins
+	part []byte
+}
+
+// Size implements File.
+func (o *object) Size() int64 { return o.size }
+
+// Close implements File.
+func (o *object) Close() error { return nil }
+
+// ReadAt implements File.
+func (o *object) ReadAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) && err == nil {
+		if at < o.from || at >= o.from+int64(len(o.part)) {
+			if at >= o.size {
+				return n, io.EOF
+			}
+			if o.part, err = o.read(at, min(o.size-at, max(ahead, int64(len(p)-n)))); err != nil {
+				return n, o.failed(o.key, err)
+			}
+			o.from = at
+		}
+		m := copy(p[n:], o.part[at-o.from:])
+		n, at = n+m, at+int64(m)
+	}
+	return n, err
+}
+
+func (o *object) read(at, n int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var options minio.GetObjectOptions
+	if err := options.SetRange(at, at+n-1); err != nil {
+		return nil, err
+	}
+	content, _, _, err := (&minio.Core{Client: o.Client}).GetObject(ctx, o.name, o.prefix+o.key, options)
+	if err != nil {
+		return nil, err
+	}
+	part := make([]byte, n)
+	_, err = io.ReadFull(content, part)
+	return part, errors.Join(err, content.Close())
+}
