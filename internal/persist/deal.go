@@ -15,7 +15,7 @@ import (
 // position. The newest row always stays: it says which log key comes next.
 const (
 	// dealBytes and dealLedgers bound one commit of upkeep, for which other commits wait.
-	dealBytes   = 4 << 20
+	dealBytes   = 8 << 20
 	dealLedgers = 1024
 )
 

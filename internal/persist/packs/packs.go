@@ -73,7 +73,7 @@ func (p Pack) AppendSmall(b []byte) []byte {
 	} else {
 		b = append(p.appendHead(append(b, columns)), inColumns...)
 	}
-	plainly := p.Append(nil)
+	plainly := p.Append(make([]byte, 0, p.Room()))
 	again, err := Parse(b[start:])
 	if err != nil || !p.same(again) || len(plainly) < len(b)-start { // such as entries that MarshalEntry has not made
 		return append(b[:start], plainly...)
