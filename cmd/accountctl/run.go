@@ -39,15 +39,15 @@ func run(ctx context.Context, args []string, env func(string) string, in io.Read
 	p.Words = args
 	root := root(p, env)
 	root.SetArgs(args)
-	failure := checkText(args)
+	command, failure := root, checkText(args)
 	if failure == nil {
-		failure = root.ExecuteContext(ctx)
+		command, failure = root.ExecuteContextC(ctx)
 	}
 	if e := p.Out.Flush(); failure == nil {
 		failure = e
 	}
 	if failure != nil {
-		p.Complain(cli.Describe(failure, p.Server))
+		p.Complain(cli.Describe(failure, p.Server, command))
 	}
 	return cli.ExitStatus(failure)
 }

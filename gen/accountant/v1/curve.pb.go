@@ -51,7 +51,7 @@ type QueryPrivacyCurveRequest struct {
 	// The α at which the trade-off is wanted, in any order; at most 1,000. Range of
 	// each: [0, 1]. If empty, the corners of the proven bound: it is straight between.
 	Alphas []float64 `protobuf:"fixed64,7,rep,packed,name=alphas,proto3" json:"alphas,omitempty"`
-	// The wanted upper − lower of ln δ at each ε. Best effort: the bounds say what
+	// How far apart the bounds on ln δ may be at each ε. Best effort: the bounds say what
 	// was reached. Range: finite and > 0.
 	MaxGap *float64 `protobuf:"fixed64,8,opt,name=max_gap,json=maxGap,proto3,oneof" json:"max_gap,omitempty"`
 	// Whether the least μ of Gaussian differential privacy is wanted, too.

@@ -3766,7 +3766,7 @@ func (x *Observe) GetCharged() []*Event {
 // guessed at is decided before anything is seen.
 type CanaryRun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many coins were tossed. Range: 1 to 100,000.
+	// How many canaries there were; as many coins were tossed. Range: 1 to 100,000.
 	Inserted uint32 `protobuf:"varint,1,opt,name=inserted,proto3" json:"inserted,omitempty"`
 	// Of how many canaries somebody said what their coin showed. Range: 1 to inserted.
 	Guesses uint32 `protobuf:"varint,2,opt,name=guesses,proto3" json:"guesses,omitempty"`

@@ -2829,9 +2829,9 @@ type QueryPrivacyRequest struct {
 	//	*QueryPrivacyRequest_Delta
 	//	*QueryPrivacyRequest_Epsilon
 	Given isQueryPrivacyRequest_Given `protobuf_oneof:"given"`
-	// The wanted upper − lower, of ε in nats or of ln δ. Best effort, within the
-	// call's deadline: the answer's bounds say what was reached. If absent, the
-	// service's own. Range: finite and > 0.
+	// How far apart the bounds may be, of ε in nats or of ln δ. Best effort, within the
+	// call's deadline: the answer's bounds say what was reached. If absent, as tight as
+	// ordinary work gets. Range: finite and > 0.
 	MaxGap        *float64 `protobuf:"fixed64,5,opt,name=max_gap,json=maxGap,proto3,oneof" json:"max_gap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2947,12 +2947,12 @@ type isQueryPrivacyRequest_Given interface {
 }
 
 type QueryPrivacyRequest_Delta struct {
-	// δ; the answer is ε, at 0 that of pure differential privacy. Range: [0, 1).
+	// The δ at which ε is asked for; at 0 it is that of pure differential privacy. Range: [0, 1).
 	Delta float64 `protobuf:"fixed64,3,opt,name=delta,proto3,oneof"`
 }
 
 type QueryPrivacyRequest_Epsilon struct {
-	// ε, in nats; the answer is δ. Range: finite and ≥ 0.
+	// The ε, in nats, at which δ is asked for. Range: finite and ≥ 0.
 	Epsilon float64 `protobuf:"fixed64,4,opt,name=epsilon,proto3,oneof"`
 }
 

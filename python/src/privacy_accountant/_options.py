@@ -269,7 +269,8 @@ class CurveOptions(TypedDict, total=False):
     # of the proven bound: it is straight between.
     alphas: Sequence[float] | None
 
-    # The wanted upper − lower of ln δ at each ε. Best effort: the bounds say what was reached. Range: finite and > 0.
+    # How far apart the bounds on ln δ may be at each ε. Best effort: the bounds say what was reached. Range: finite and
+    # > 0.
     max_gap: float | None
 
     # Whether the least μ of Gaussian differential privacy is wanted, too.

@@ -118,7 +118,7 @@ func examine(p *cli.Program, c *cobra.Command, data string) (found []finding, er
 	})
 	switch {
 	case unreachable != nil:
-		what, _ := strings.CutSuffix(cli.Describe(unreachable, p.Server), "; "+cli.NoDaemon)
+		what, _ := strings.CutSuffix(cli.Describe(unreachable, p.Server, nil), "; "+cli.NoDaemon)
 		found = append(found, finding{"server", foundFail, what, cli.NoDaemon})
 	case !h.Serving:
 		found = append(found, finding{"server", foundFail, p.Server + " is stopping",

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -108,8 +110,8 @@ func codeOf(err error) codes.Code {
 // NoDaemon is what to do where nobody listens.
 const NoDaemon = "start accountantd, or say with --server (or ACCOUNTANT_SERVER) and --tls-… where and how it listens"
 
-// Describe is the error in one line, without gRPC's decoration.
-func Describe(err error, server string) string {
+// Describe is the error of a command in one line, without gRPC's decoration. The command may be nil.
+func Describe(err error, server string, c *cobra.Command) string {
 	message := err.Error()
 	var remote interface{ GRPCStatus() *status.Status }
 	if errors.As(err, &remote) {
@@ -125,7 +127,7 @@ func Describe(err error, server string) string {
 		}
 	}
 	if ExitStatus(err) == ExitUsage {
-		message = inFlags(message)
+		message = inFlags(c, message)
 	}
 	message = budgetField().ReplaceAllString(spelling.Refusal(message), "--budget, $1: ")
 	var daemon *client.Error
@@ -144,9 +146,12 @@ func Describe(err error, server string) string {
 	return Clean(strings.Join(strings.FieldsFunc(message, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
 }
 
+// Field is, as an annotation of a flag, the name of the field of the API that the flag sets.
+const Field = "field"
+
 // inFlags says in the words of the command line which of the API's fields is wrong, where a
 // message begins with the field.
-func inFlags(message string) string {
+func inFlags(c *cobra.Command, message string) string {
 	field, rest, found := strings.Cut(message, ": ")
 	if !found {
 		return message
@@ -156,6 +161,18 @@ func inFlags(message string) string {
 			return string(f.field.ExpandString(nil, f.flag, field, at)) + ": " + rest
 		}
 	}
+	inside, name, deep := strings.Cut(field, ".") // of the action, or the specification, in the request
+	if !deep {
+		name = field
+	}
+	name, _, _ = strings.Cut(name, "[")
+	if c != nil && inside != "workload" { // which may be a file's
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if slices.Contains(f.Annotations[Field], name) {
+				message = "--" + f.Name + ": " + rest
+			}
+		})
+	}
 	return message
 }
 
@@ -164,31 +181,23 @@ var budgetField = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:spec\.)?budgets\[\d+\]\.(\w+): `)
 })
 
-// fieldFlags are the names that fields of the API have on a command line.
+// fieldFlags are the names on a command line of fields that no flag sets by itself.
 var fieldFlags = sync.OnceValue(func() []fieldFlag {
 	return []fieldFlag{
 		{regexp.MustCompile(`^(spec\.)?name$`), "NAME"},
 		{regexp.MustCompile(`^key$`), "--request-id"},
 		{regexp.MustCompile(`^(?:observe\.)?canaries\.(\w+)$`), "--$1"},
 		{regexp.MustCompile(`^server$`), "--server"},
-		{regexp.MustCompile(`^deltas\[\d+\]$`), "--delta"},
 		{regexp.MustCompile(`^spec\.budgets\[\d+\]\.(\w+)$`), "--budget, $1"},
-		{regexp.MustCompile(`^spec\.(dataset|privacy)_(\w+)$`), "--$1-$2"},
-		{regexp.MustCompile(`^spec\.(owner|parent|adjacency)$`), "--$1"},
 		{regexp.MustCompile(`^set(\.ledgers(\[\d+\])?)?$`), "NAME"},
 		{regexp.MustCompile(`^set\.range\.prefix$`), "--prefix"},
 		{regexp.MustCompile(`^set\.range\.first$`), "--from"},
 		{regexp.MustCompile(`^set\.range\.last$`), "--to"},
-		{regexp.MustCompile(`^min_share$`), "--min-share"},
-		{regexp.MustCompile(`^positions(\[\d+\])?$`), "--at"},
 		{regexp.MustCompile(`^start_(position|time)$`), "--from"},
 		{regexp.MustCompile(`^end_(position|time)$`), "--to"},
-		{regexp.MustCompile(`^times(\[\d+\])?$`), "--time"},
-		{regexp.MustCompile(`^points$`), "--points"},
 		{regexp.MustCompile(`^label_key$`), "--label"},
-		{regexp.MustCompile(`^flags\[\d+\]$`), "--flag"},
 		{regexp.MustCompile(`^acknowledge\.warning$`), "WARNING"},
-		{regexp.MustCompile(`^(acknowledge|free|observe|refund|raise|reconcile|release)\.reason$`), "--reason"},
+		{regexp.MustCompile(`^observe\.reason$`), "--reason"},
 	}
 })
 

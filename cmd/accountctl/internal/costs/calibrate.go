@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
@@ -25,7 +26,9 @@ import (
 
 func calibrate(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "calibrate (MECHANISM flags … | --file FILE) --solve PARAMETER (--target-… | --ledger NAME)",
+		Use: "calibrate (MECHANISM flags … | --file FILE) --solve PARAMETER (--target-epsilon EPSILON " +
+			"--target-delta DELTA | --target-mu MU | --target-advantage ADVANTAGE | --target-alpha ALPHA " +
+			"--target-beta BETA | --ledger NAME) [--event PLACE]",
 		Short: "Find the noise, the count or the sampling probability for a target",
 		Long: `Find the smallest noise, the largest count or the largest sampling probability of
 one mechanism on the line, or one event of a workload file, with which everything
@@ -55,27 +58,18 @@ size: round its product with the dataset size down.
   accountctl calibrate dp-sgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 1 --ledger team/mnist --solve count`,
 		ValidArgsFunction: workloads.CompleteMechanism,
 	}
-	source := workloads.AddSource(p, c, "a mechanism or --file",
-		"accountctl calibrate %s --solve count --target-epsilon 3 --target-delta 1e-6")
-	var solve, ledger string
+	var solve string
 	c.Flags().StringVar(&solve, "solve", "",
 		"one of "+strings.Join(append(solvables(), fields...), ", ")+"; the last three are other names of the noise")
-	c.Flags().StringVar(&ledger, "ledger", "", "a ledger's `NAME`: its plan, or what was charged to it, counts too, and only what it takes fits")
-	epsilon := c.Flags().Float64("target-epsilon", 0, "ε ≥ 0, in nats, that everything may cost")
-	delta := c.Flags().Float64("target-delta", 0, "δ in [0, 1) of the target; 0 for pure differential privacy")
-	mu := c.Flags().Float64("target-mu", 0, "μ > 0 of Gaussian differential privacy that everything may have")
-	advantage := c.Flags().Float64("target-advantage", 0, "the most that 1 − α − β of a test may be, in (0, 1)")
-	alpha := c.Flags().Float64("target-alpha", 0, "a test's type I error `α`, in (0, 1); with --target-beta")
-	beta := c.Flags().Float64("target-beta", 0, "the least type II error `β` of that test, in (0, 1 − α)")
 	event := c.Flags().Int("event", -1, "which mechanism or event, by its place from 0")
+	request := &accountantv1.CalibrateRequest{}
+	calls.AddFlags(c, request)
+	source := workloads.AddSource(p, c, "a mechanism or --file",
+		"accountctl calibrate %s --solve count --target-epsilon 3 --target-delta 1e-6")
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	_ = c.RegisterFlagCompletionFunc("solve",
 		cobra.FixedCompletions(append(solvables(), fields...), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		request := &accountantv1.CalibrateRequest{Ledger: ledger, TargetEpsilon: given(c, "target-epsilon", epsilon),
-			TargetDelta: given(c, "target-delta", delta), TargetMu: given(c, "target-mu", mu),
-			TargetAdvantage: given(c, "target-advantage", advantage), TargetAlpha: given(c, "target-alpha", alpha),
-			TargetBeta: given(c, "target-beta", beta)}
 		var err error
 		if request.Solve, err = parseSolve(c, solve); err != nil {
 			return err
@@ -109,14 +103,6 @@ size: round its product with the dataset size down.
 		return writeCalibrated(p, answer, request)
 	}
 	return c
-}
-
-// given is a flag's value, nil where it was not given.
-func given(c *cobra.Command, flag string, value *float64) *float64 {
-	if c.Flags().Changed(flag) {
-		return value
-	}
-	return nil
 }
 
 // checkTarget says which flag is missing.

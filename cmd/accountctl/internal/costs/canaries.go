@@ -29,7 +29,8 @@ import (
 
 func canaries(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "canaries (NAME | MECHANISM flags … | --file FILE) --delta D",
+		Use: "canaries (NAME | MECHANISM flags … | --file FILE) --delta DELTA --guesses N " +
+			"(--inserted N --correct N | --scores FILE) [--confidence CONFIDENCE] [--record [--reason REASON]]",
 		Short: "Compare what canaries show with what is proven of a run",
 		Long: `Compare how often somebody guessed right, from the outputs of one training run, which
 canaries the run had seen, with what is proven of the run: what was charged to a ledger,
@@ -60,14 +61,9 @@ and the score. Where scores are equal, the guesses count as wrong.`,
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	run := &accountantv1.CanaryRun{}
-	c.Flags().Uint32Var(&run.Inserted, "inserted", 0, "how many canaries there were: as many coins were tossed")
-	c.Flags().Uint32Var(&run.Guesses, "guesses", 0, "of how many canaries it was said whether they were in the data")
-	c.Flags().Uint32Var(&run.Correct, "correct", 0, "how many of the guesses were right")
-	c.Flags().Float64Var(&run.Delta, "delta", 0, "the `δ` at which ε is told")
 	scores := c.Flags().String("scores", "", "a `FILE` with the canaries and their scores, instead of --inserted and "+
 		"--correct; - is standard input")
-	confidence := c.Flags().Float64("confidence", accountant.DefaultConfidence,
-		"the confidence of what is observed, between 0 and 1")
+	calls.AddFlags(c, run)
 	source := workloads.AddSource(p, c, "a mechanism, NAME or --file",
 		"accountctl canaries --inserted 1000 --guesses 100 --correct 83 --delta 1e-5 %s")
 	record := c.Flags().Bool("record", false, "keep this in the ledger NAME, for its statement")
@@ -88,12 +84,9 @@ and the score. Where scores are equal, the guesses count as wrong.`,
 				}
 			}
 		}
-		for _, name := range needed {
-			if !c.Flags().Changed(name) {
-				return cli.Usage(c, "--%s is missing", name)
-			}
+		if err := cli.Needs(c, needed...); err != nil {
+			return err
 		}
-		run.Confidence = given(c, "confidence", confidence)
 		if *scores != "" {
 			data, err := p.ReadFile(c.Context(), *scores)
 			if err == nil {

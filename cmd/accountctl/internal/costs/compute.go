@@ -45,7 +45,7 @@ says and assumes.
   accountctl compute --delta 1e-6 --file - < workload.json`,
 		ValidArgsFunction: workloads.CompleteMechanism,
 	}
-	q := answers.QuestionFlags(c)
+	request := answers.QuestionFlags(c)
 	source := workloads.AddSource(p, c, "a mechanism or --file", "accountctl compute --delta 1e-6 %s")
 	verbose := answers.VerboseFlag(c)
 	named := analysisFlags(c)
@@ -55,8 +55,18 @@ says and assumes.
 		if named.name == listAnalyses {
 			return writeTheorems(p, output.Value)
 		}
-		w, request, err := asked(c, q, func() (*workloads.Described, error) { return source.Read(args) })
+		w, err := source.Read(args)
 		if err != nil {
+			return err
+		}
+		request.Subject = &accountantv1.QueryPrivacyRequest_Workload{Workload: w.Workload}
+		if !c.Flags().Changed("delta") && !c.Flags().Changed("epsilon") {
+			return cli.Usage(c, "--delta or --epsilon is missing; such as: %s", w.Example())
+		}
+		if err := answers.OneGiven(c); err != nil {
+			return err
+		}
+		if err := w.Check(); err != nil {
 			return err
 		}
 		if *explained {
@@ -80,24 +90,6 @@ says and assumes.
 		return answers.Write(p, answer, answers.ByDelta(request), *verbose)
 	}
 	return c
-}
-
-// asked reads a workload and what is asked about it.
-func asked(c *cobra.Command, q *answers.Question,
-	read func() (*workloads.Described, error)) (*workloads.Described, *accountantv1.QueryPrivacyRequest, error) {
-	w, err := read()
-	if err != nil {
-		return nil, nil, err
-	}
-	request := &accountantv1.QueryPrivacyRequest{
-		Subject: &accountantv1.QueryPrivacyRequest_Workload{Workload: w.Workload}}
-	if !c.Flags().Changed("delta") && !c.Flags().Changed("epsilon") {
-		return nil, nil, cli.Usage(c, "--delta or --epsilon is missing; such as: %s", w.Example())
-	}
-	if err := q.Fill(c, request); err != nil {
-		return nil, nil, err
-	}
-	return w, request, w.Check()
 }
 
 // solve answers the request as the daemon would, or by the analysis that is named. An

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
@@ -27,7 +28,9 @@ var tableAlphas = []float64{0, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.
 
 func curve(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "curve (NAME | MECHANISM flags … | --file FILE)",
+		Use: "curve (NAME | MECHANISM flags … | --file FILE) [--epsilon EPSILON …] [--epsilon-min MIN] " +
+			"[--epsilon-max MAX] [--points N] [--trade-off] [--alpha ALPHA …] [--gaussian-dp] [--order ORDER …] " +
+			"[--xi XI] [--prior PRIOR …] [--baseline CHANCE …] [--max-gap GAP]",
 		Short: "Show δ at many ε, and what an attacker can do",
 		Long: `Show proven bounds on δ over a range of ε, of what was charged to a ledger or of
 mechanisms that the line or a file describes (then no daemon is asked); and what
@@ -55,27 +58,8 @@ instead. The json has everything.
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	request := &accountantv1.QueryPrivacyCurveRequest{}
-	var low, high, gap float64
-	c.Flags().Float64SliceVar(&request.Epsilons, "epsilon", nil,
-		"`ε`, in nats, to answer; may be repeated; instead of a range")
-	c.Flags().Float64Var(&low, "epsilon-min", 0, "the first ε of a range")
-	c.Flags().Float64Var(&high, "epsilon-max", 0, "the last ε of a range (default: where δ is about 1e-10)")
-	c.Flags().Uint32Var(&request.Points, "points", 0,
-		"how many ε the range has, 2 to 1000 (default 21 in a table, otherwise 100)")
-	c.Flags().Float64SliceVar(&request.Alphas, "alpha", nil,
-		"`α` of the trade-off in [0, 1]; may be repeated (default: a few in a table, otherwise where the bound bends)")
-	c.Flags().BoolVar(&request.GaussianDp, "gaussian-dp", false,
-		"show the least μ of Gaussian differential privacy, too")
-	c.Flags().Float64SliceVar(&request.Orders, "order", nil,
-		"an `α` > 1 at which the Rényi divergence is shown, too; may be repeated")
-	c.Flags().Float64SliceVar(&request.Priors, "prior", nil,
-		"an attacker's probability `π`, 0 < π < 1, that the record is in the data: show the Bayes risk, too; may be repeated")
-	c.Flags().Float64SliceVar(&request.Baselines, "baseline", nil,
-		"the chance `κ` in [0, 1] of guessing a record without the outputs: show that of a reconstruction, too; may be "+
-			"repeated")
-	xi := c.Flags().Float64("xi", 0, "`ξ` ≥ 0: show the least ρ of (ξ, ρ)-zCDP, too")
+	calls.AddFlags(c, request)
 	tradeOff := c.Flags().Bool("trade-off", false, "show α and β instead of ε and δ")
-	answers.GapFlag(c, &gap)
 	source := workloads.AddSource(p, c, "a mechanism, NAME or --file", "accountctl curve %s")
 	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatCSV)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -83,14 +67,6 @@ instead. The json has everything.
 		if err != nil {
 			return err
 		}
-		if c.Flags().Changed("epsilon-min") {
-			request.EpsilonMin = &low
-		}
-		if c.Flags().Changed("epsilon-max") {
-			request.EpsilonMax = &high
-		}
-		request.MaxGap = answers.GivenGap(c, gap)
-		request.Xi = given(c, "xi", xi)
 		if c.Flags().Changed("points") && request.Points == 0 {
 			return cli.Usage(c, "--points: 0; allowed: 2 to %d", accountant.MaxCurvePoints)
 		}

@@ -42,6 +42,9 @@ The share is that of the budget of which most is used, reservations included.`,
 			if *datasets {
 				request.Subject = accountantv1.QueryOverviewRequest_DATASETS
 			}
+			if len(request.Flags) > 0 { // several may stand in one value
+				request.Flags = strings.Split(strings.Join(request.Flags, ","), ",")
+			}
 			return nil
 		},
 		Over: func(rows iter.Seq2[*accountantv1.OverviewRow, error]) iter.Seq2[*accountantv1.OverviewRow, error] {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/several"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -38,7 +39,7 @@ record that is in all of them, and for one that is in at most one.
 	}
 	ledgers := several.AddFlags(c)
 	c.Args = ledgers.Arguments(false)
-	q := answers.QuestionFlags(c)
+	request := answers.QuestionFlags(c)
 	verbose := answers.VerboseFlag(c)
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -47,46 +48,39 @@ record that is in all of them, and for one that is in at most one.
 			return err
 		}
 		name, one := of.One()
-		request := &accountantv1.QueryPrivacyRequest{}
-		var given client.Given // the ledger's own δ
-		if !one || c.Flags().Changed("delta") || c.Flags().Changed("epsilon") {
-			if err := q.Fill(c, request); err != nil {
+		if !one || c.Flags().Changed("delta") || c.Flags().Changed("epsilon") { // one has a δ of its own
+			if err := answers.OneGiven(c); err != nil {
 				return err
 			}
-			if given = client.Epsilon(q.Epsilon); answers.ByDelta(request) {
-				given = client.Delta(q.Delta)
-			}
 		}
-		if gap := answers.GivenGap(c, q.Gap); gap != nil {
-			given = given.WithMaxGap(*gap)
-		}
-		if !one {
-			answer, err := cli.Ask(p, c,
-				func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryPrivacySetResponse, error) {
-					return of.Of(daemon).Query(ctx, given)
-				})
-			switch {
-			case err != nil:
-				return err
-			case output.Value == cli.FormatJSON:
-				p.Warn(several.Warnings(answer))
-				return p.WriteJSON(answer)
+		byDelta := answers.ByDelta(request)
+		if one {
+			request.Subject = &accountantv1.QueryPrivacyRequest_Ledger{Ledger: name}
+			call := calls.Call[*accountantv1.QueryPrivacyResponse]{Request: request}
+			call.Show = func(p *cli.Program, _ string, a *accountantv1.QueryPrivacyResponse) error {
+				return answers.WriteLedger(p, a, byDelta, *verbose)
 			}
-			p.Warn(several.Warnings(answer))
-			return several.WriteAnswer(p, answer, answers.ByDelta(request))
+			return call.Run(p, c, output.Value)
+		}
+		given := client.Epsilon(request.GetEpsilon())
+		if byDelta {
+			given = client.Delta(request.GetDelta())
+		}
+		if request.MaxGap != nil {
+			given = given.WithMaxGap(request.GetMaxGap())
 		}
 		answer, err := cli.Ask(p, c,
-			func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryPrivacyResponse, error) {
-				return daemon.Query(ctx, name, given)
+			func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryPrivacySetResponse, error) {
+				return of.Of(daemon).Query(ctx, given)
 			})
 		if err != nil {
 			return err
 		}
-		p.Warn(answer.GetWarnings())
+		p.Warn(several.Warnings(answer))
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
 		}
-		return answers.WriteLedger(p, answer, answers.ByDelta(request), *verbose)
+		return several.WriteAnswer(p, answer, byDelta)
 	}
 	return c
 }

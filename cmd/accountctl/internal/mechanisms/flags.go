@@ -264,7 +264,7 @@ func (f *Flags) event(kind protoreflect.FieldDescriptor, flags []given) (*accoun
 		default:
 			return nil, f.foreign(kind, other, spelling.Dashed(g.name))
 		}
-		if err := set(into, into.Descriptor().Fields().ByName(name), g.text); err != nil {
+		if err := values.SetField(into, into.Descriptor().Fields().ByName(name), g.text); err != nil {
 			return nil, f.invalid(spelling.Dashed(g.name), g.text, err)
 		}
 	}
@@ -323,17 +323,4 @@ func (f *Flags) twice(kind protoreflect.FieldDescriptor, g given) error {
 func isList(kind protoreflect.FieldDescriptor, name string) bool {
 	p := kind.Message().Fields().ByName(protoreflect.Name(name))
 	return p != nil && p.IsList()
-}
-
-// set gives m's parameter the value in the text, which has commas between the numbers of a list.
-func set(m protoreflect.Message, p protoreflect.FieldDescriptor, text string) error {
-	if !p.IsList() {
-		return values.SetField(m, p, text)
-	}
-	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
-		if values.SetField(m, p, strings.TrimSpace(part)) != nil {
-			return errors.New("allowed: numbers with commas between them, such as 2,4,8")
-		}
-	}
-	return nil
 }

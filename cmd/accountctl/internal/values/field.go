@@ -23,6 +23,7 @@ import (
 func AddFlag(c *cobra.Command, m protoreflect.Message, f protoreflect.FieldDescriptor, name, value string) {
 	of := &fieldValue{message: m, field: f, called: value}
 	flag := c.Flags().VarPF(of, name, "", FieldHelp(f))
+	flag.Annotations = map[string][]string{cli.Field: {string(f.Name())}}
 	switch f.Kind() {
 	case protoreflect.BoolKind:
 		of.called, flag.NoOptDefVal = "bool", "true"
@@ -60,13 +61,14 @@ func (v *fieldValue) Set(text string) error { return SetField(v.message, v.field
 // FieldHelp is what the help of a flag says of a field: the first sentence of the API's comment, and the range.
 func FieldHelp(f protoreflect.FieldDescriptor) string {
 	comment := help.Of[strings.TrimPrefix(string(f.FullName()), "accountant.v1.")]
-	text := inFlags(FirstSentence(comment))
+	text := FirstSentence(comment)
 	for _, begins := range []string{"Range: ", "Range of each: "} {
 		if _, interval, ok := strings.Cut(comment, begins); ok {
 			interval, _, _ = strings.Cut(interval, ". ")
 			text += "; range: " + strings.TrimSuffix(interval, ".")
 		}
 	}
+	text = inFlags(text)
 	if f.Kind() == protoreflect.EnumKind {
 		text += ": " + strings.Join(Words(f.Enum()), ", ")
 	}
@@ -108,8 +110,20 @@ func FirstSentence(comment string) string {
 	return text
 }
 
-// SetField gives m's field the value in the text. A list, and labels, get one more.
+// SetField gives m's field the value in the text. Labels, and a list, get one more; a list of numbers one for each
+// number between commas.
 func SetField(m protoreflect.Message, f protoreflect.FieldDescriptor, text string) error {
+	if number := f.Kind() != protoreflect.StringKind && f.Message() == nil; f.IsList() && number {
+		for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
+			value, err := valueOf(f, strings.TrimSpace(part))
+			if err != nil {
+				return errors.New(strings.Replace(err.Error(), "a number, such as 1.1 or 1e-6",
+					"numbers with commas between them, such as 2,4,8", 1))
+			}
+			m.Mutable(f).List().Append(value)
+		}
+		return nil
+	}
 	if f.IsMap() {
 		key, value, ok := strings.Cut(text, "=")
 		labels := m.Mutable(f).Map()
