@@ -56,14 +56,21 @@ type Walk struct {
 	terms   ledger.View // of the ledger with nothing but its amendments
 	amended int         // how many of them terms has
 	gauge   *budget.Gauge
+
+	later ledger.Snapshot // of the newest position for which Leap has needed one
 }
 
 // NewWalk begins at the empty ledger.
 func NewWalk(g ledger.Genesis) *Walk {
-	// Without a policy nothing is priced, and an entry has the same effects.
-	unlimited := ledger.Snapshot{Summary: ledger.Summary{Genesis: g}}
-	unlimited.Genesis.Spec.Policy = ledger.Descriptive
-	return &Walk{genesis: g, time: g.Time, amended: -1, state: ledger.NewState(unlimited, nil)}
+	w := &Walk{genesis: g, time: g.Time, amended: -1}
+	w.begin(ledger.Snapshot{Summary: ledger.Summary{Genesis: g}})
+	return w
+}
+
+// begin has the state be that of a snapshot. Without a policy nothing is priced, and an entry has the same effects.
+func (w *Walk) begin(s ledger.Snapshot) {
+	s.Genesis.Spec.Policy = ledger.Descriptive
+	w.state, w.amends = ledger.NewState(s, nil), s.Amended
 }
 
 // Position is that of the newest entry that was taken.
@@ -71,7 +78,7 @@ func (w *Walk) Position() uint64 { return w.state.Summary().Head.Position }
 
 // Bytes is about what the walk holds in memory.
 func (w *Walk) Bytes() int {
-	return 1000 + 300*w.Distinct() + 2*w.state.Bytes() + 500*len(w.amends)
+	return 1000 + 300*w.Distinct() + 2*w.state.Bytes() + 500*len(w.amends) + 24*len(w.later.Parts)
 }
 
 // Distinct is how many distinct mechanisms were charged.

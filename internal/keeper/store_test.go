@@ -19,6 +19,8 @@ import (
 // from which everything is counted anew. Its Append checks the counts that the
 // keeper proposes, and fails as the test asks.
 type testStore struct {
+	ledger.Marks // unused
+
 	mu      sync.Mutex
 	ledgers map[string]*testLedger
 	appends int

@@ -31,6 +31,8 @@ const MaxAppendBytes = 4 << 20
 //
 // All methods are safe for concurrent use. Names are valid (package wire checks).
 type Store interface {
+	Marks
+
 	// ID is the store's identifier, a UUID made with the store.
 	ID() string
 

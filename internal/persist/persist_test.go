@@ -157,6 +157,18 @@ func (r *reopening) ID() string {
 	return s.ID()
 }
 
+func (r *reopening) Checkpoints(name string, after, upTo uint64, limit int) ([]ledger.Checkpoint, error) {
+	s, done := r.again()
+	defer done()
+	return s.Checkpoints(name, after, upTo, limit)
+}
+
+func (r *reopening) Mark(name string, list []ledger.Checkpoint) error {
+	s, done := r.again()
+	defer done()
+	return s.Mark(name, list)
+}
+
 func (r *reopening) Reserving() ([]string, error) {
 	s, done := r.again()
 	defer done()

@@ -78,6 +78,7 @@ type data struct {
 	mu      sync.RWMutex
 	ledgers map[string]*kept
 	notes   map[string][]byte
+	marks   map[string]map[uint64][]byte // checkpoints by ledger and position, as stored
 
 	watching sync.Mutex
 	watchers map[*func(names ...string)]*Store
@@ -88,7 +89,7 @@ var _ ledger.Store = (*Store)(nil)
 // New returns an empty store.
 func New(c Config) *Store {
 	c.StoreID = cmp.Or(c.StoreID, "5f0c9a52-6f0e-4b0e-9d67-3f1a2b7c8d90")
-	return &Store{config: c, data: &data{ledgers: map[string]*kept{}}}
+	return &Store{config: c, data: &data{ledgers: map[string]*kept{}, marks: map[string]map[uint64][]byte{}}}
 }
 
 // Reopen closes s and returns a store over what s has kept, as after a restart.

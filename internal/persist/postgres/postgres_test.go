@@ -76,8 +76,7 @@ func database(t testing.TB) string {
 	}
 	t.Cleanup(func() {
 		execute(t, url, "TRUNCATE meta, marks, ledgers, heads, tail, packs, lanes, singles, sequences, mechanisms, "+
-			"counts, "+
-			"reservations, amendments")
+			"counts, reservations, amendments, checkpoints")
 		empties.Lock()
 		defer empties.Unlock()
 		empties.urls = append(empties.urls, url)
@@ -170,7 +169,11 @@ func (s *inTurns) Note(name string, text []byte) error {
 	return s.next().(*Store).Note(name, text)
 }
 func (s *inTurns) Noted(name string) ([]byte, error) { return s.next().(*Store).Noted(name) }
-func (s *inTurns) Reserving() ([]string, error)      { return s.next().Reserving() }
+func (s *inTurns) Checkpoints(name string, after, upTo uint64, limit int) ([]ledger.Checkpoint, error) {
+	return s.next().Checkpoints(name, after, upTo, limit)
+}
+func (s *inTurns) Mark(name string, list []ledger.Checkpoint) error { return s.next().Mark(name, list) }
+func (s *inTurns) Reserving() ([]string, error)                     { return s.next().Reserving() }
 func (s *inTurns) Close() error {
 	return errors.Join(s.stores[0].Close(), s.stores[1].Close())
 }

@@ -61,13 +61,16 @@ const (
 	// That is a refund, a raise, a freed reservation, a restore, what reconciles it, or an
 	// acknowledged warning.
 	AmendmentsBucket
+	// checkpointsBucket: ledger number (8), position (8) with all bits inverted → how the ledger stood there
+	// (checkpoints.go). These rows may be missing.
+	CheckpointsBucket
 	Buckets
 )
 
 var BucketNames = [Buckets]string{
 	"meta", "tail", "packs", "geneses", "ledgers", "heads", "mechanisms", "counts", "writers", "singles",
 	"sequences",
-	"reservations", "amendments",
+	"reservations", "amendments", "checkpoints",
 }
 
 func (b Bucket) String() string { return BucketNames[b] }
@@ -146,6 +149,8 @@ func KeyText(b Bucket, key []byte) string {
 		return fmt.Sprintf("%d/%q", binary.BigEndian.Uint64(key), key[10:])
 	case len(key) == 12:
 		return fmt.Sprintf("%d/%d", binary.BigEndian.Uint64(key), binary.BigEndian.Uint32(key[8:]))
+	case b == CheckpointsBucket && len(key) == 16:
+		return fmt.Sprintf("%d/%d", binary.BigEndian.Uint64(key), ^binary.BigEndian.Uint64(key[8:]))
 	case len(key) == 16:
 		return fmt.Sprintf("%d/%d", binary.BigEndian.Uint64(key), binary.BigEndian.Uint64(key[8:]))
 	case len(key) == 24:

@@ -83,9 +83,9 @@ func AsDamage(err error) error {
 	return err
 }
 
-// CheckRow is a pages.Check's Row that compares checksums.
+// CheckRow is a pages.Check's Row that compares checksums. Whoever reads a checkpoint does without one that is damaged.
 func CheckRow(name, key, stored []byte) error {
-	for b := range Buckets {
+	for b := range CheckpointsBucket {
 		if b.String() == string(name) {
 			_, err := Unseal(b, key, stored)
 			return err

@@ -65,6 +65,7 @@ func Run(t *testing.T, h Harness) {
 		{"ManyWriters", testManyWriters},
 		{"Namesakes", testNamesakes},
 		{"Notes", testNotes},
+		{"Checkpoints", testCheckpoints},
 		{"Paging", testPaging},
 		{"List", testList},
 		{"Isolation", testIsolation},

@@ -24,6 +24,7 @@ type followed struct {
 	ofRequests []rows.Single // of request IDs
 
 	amended []uint64 // positions of entries that amend the ledger
+	marks   marks
 
 	keys, sum, highest uint64    // of the log keys: their number, sum (modulo 2^64) and the largest
 	taken              time.Time // of the newest record
@@ -155,7 +156,8 @@ func (v *worker) begin(key uint64) (*followed, error) {
 	f := &followed{Replay: r, number: key, lanes: map[audit.Lane]rows.Lane{}}
 	f.counted(key, r.Genesis().Time)
 	v.went(1)
-	return f, nil
+	f.marks, err = v.marks(key)
+	return f, err
 }
 
 // next takes a pack's entry, with what the store keeps of it alone: the links to the
@@ -192,6 +194,9 @@ func (v *worker) next(f *followed, p packs.Pack, i int, stored decoded) error {
 		return v.differs(f.Name(), e)
 	}
 	f.counted(key, e.Time)
+	if err := v.mark(f, e.Time); err != nil {
+		return err
+	}
 	var ln rows.Lane
 	var lane audit.Lane
 	if !e.Writer.Single() {

@@ -24,7 +24,7 @@ func (v *worker) rows(f *followed) error {
 		return err
 	}
 	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.amendments,
-		v.sequences, v.writers, v.singles} {
+		v.sequences, v.writers, v.singles, v.unmarked} {
 		err := compare(f)
 		var found *audit.Finding
 		if errors.Is(err, ledger.ErrDamaged) && !errors.As(err, &found) {

@@ -27,7 +27,8 @@ func (v *verifier) unknown() error {
 // strays finds rows that belong to no ledger. Those of known ledgers were compared.
 func (v *verifier) strays() error {
 	for _, b := range []rows.Bucket{rows.PacksBucket, rows.HeadsBucket, rows.MechanismsBucket, rows.CountsBucket,
-		rows.WritersBucket, rows.SinglesBucket, rows.SequencesBucket, rows.ReservationsBucket, rows.AmendmentsBucket} {
+		rows.WritersBucket, rows.SinglesBucket, rows.SequencesBucket, rows.ReservationsBucket, rows.AmendmentsBucket,
+		rows.CheckpointsBucket} {
 		bb, err := v.Bucket(b)
 		if err != nil {
 			return err

@@ -4,15 +4,11 @@ package overview
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/accountant"
-	"github.com/dpaccountant/accountant/internal/history"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
@@ -40,12 +36,14 @@ func (h *Handlers) QueryHistory(ctx context.Context, req *pb.QueryHistoryRequest
 		answer.Points, err = h.at(ctx, v, q, delta)
 		return answer, err
 	}
-	key, reading, err := h.bounds(ctx, v, q, delta)
-	if err == nil && reading == nil && q.Progress {
-		reading, err = h.reading(ctx, v, key)
+	key, err := h.bounds(ctx, v, q, delta)
+	if err != nil {
+		return nil, err
 	}
-	if err != nil || reading != nil {
-		return &pb.QueryHistoryResponse{Delta: delta, Reading: reading}, err
+	if q.Progress {
+		if reading, err := h.reading(ctx, v, key); err != nil || reading != nil {
+			return &pb.QueryHistoryResponse{Delta: delta, Reading: reading}, err
+		}
 	}
 	points, err := h.past(ctx, v, key, q.Points)
 	if err != nil {
@@ -104,7 +102,7 @@ func (h *Handlers) at(ctx context.Context, v ledger.View, q questions.HistoryQue
 		positions := q.Positions
 		var of []uint64 // each time's
 		if q.Times != nil {
-			if of, err = h.positions(v, q.Times, t); err != nil {
+			if of, err = lastAt(h.Store, v.Genesis.Spec.Name, q.Times, v.Head.Position, t.Stop); err != nil {
 				return nil, err
 			}
 			positions = slices.Compact(slices.Sorted(slices.Values(of)))
@@ -131,39 +129,6 @@ func (h *Handlers) at(ctx context.Context, v ledger.View, q questions.HistoryQue
 		}
 		return list, nil
 	})
-}
-
-// positions returns the position of the last entry that the daemon took at each time or before. It looks at all
-// entries, as the clock may have been set back.
-func (h *Handlers) positions(v ledger.View, times []time.Time, t *turns.Turn) ([]uint64, error) {
-	order := make([]int, len(times)) // of the times, the earliest first
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return times[a].Compare(times[b]) })
-	last := make([]uint64, len(times)) // in that order
-	stopped, err := history.Each(h.Store, v.Genesis.Spec.Name, 0, v.Head.Position, t.Stop,
-		func(found []ledger.Record) error {
-			for _, r := range found {
-				i, _ := slices.BinarySearchFunc(order, r.Entry.Time,
-					func(i int, at time.Time) int { return times[i].Compare(at) })
-				if i < len(last) {
-					last[i] = r.Entry.Position
-				}
-			}
-			return nil
-		})
-	if err == nil && stopped {
-		err = fmt.Errorf("%w: not all %d entries could be gone through: ask for fewer times, or for positions",
-			accountant.ErrStopped, v.Head.Position)
-	}
-	out := make([]uint64, len(times))
-	position := uint64(0)
-	for i, asked := range order {
-		position = max(position, last[i])
-		out[asked] = position
-	}
-	return out, err
 }
 
 func fromPoint(p point) *pb.HistoryPoint {

@@ -36,7 +36,7 @@ const (
 // reader goes through a ledger once and finds points, by what it keeps of the points before. Its methods end early
 // when the function stop says so.
 type reader struct {
-	log     history.Log
+	log     history.Marked
 	name    string
 	walk    *history.Walk
 	delta   float64
@@ -46,22 +46,24 @@ type reader struct {
 	planned *accountant.Answer // about the plan
 	raised  ledger.Resolution  // of which planned is
 	at      atomic.Uint64      // what was read, for those who ask meanwhile
-	times   times              // of what was read
 }
 
-func newReader(log history.Log, g ledger.Genesis, delta float64, gap *float64) *reader {
+func newReader(log history.Marked, g ledger.Genesis, delta float64, gap *float64) *reader {
 	return &reader{log: log, name: g.Spec.Name, walk: history.NewWalk(g), delta: delta, gap: gap}
 }
 
 // to reads on to a position. If it ends early, because its time is over, it has read whole entries and goes on
 // from there another time.
 func (r *reader) to(position uint64, stop func() bool) error {
+	if err := r.walk.Leap(r.log, position); err != nil {
+		return err
+	}
 	stopped, err := history.Each(r.log, r.name, r.walk.Position(), position, stop, func(found []ledger.Record) error {
 		err := r.walk.Take(found)
 		r.at.Store(r.walk.Position())
-		r.times.take(found)
 		return err
 	})
+	r.at.Store(r.walk.Position())
 	if err == nil && stopped {
 		err = late(r.walk.Position(), position)
 	}
@@ -255,8 +257,7 @@ func (p *past) Read() uint64 { return p.reader.at.Load() }
 // Bytes is about what the past holds in memory.
 func (p *past) Bytes() int {
 	r := p.reader
-	return bytesOfNothing + bytesOfAPoint*len(p.points) + r.walk.Bytes() + r.spent.Bytes() + r.stated.Bytes() +
-		bytesOfABlock*len(r.times.blocks)
+	return bytesOfNothing + bytesOfAPoint*len(p.points) + r.walk.Bytes() + r.spent.Bytes() + r.stated.Bytes()
 }
 
 // pastKey is a part of a ledger's history at one δ.
@@ -277,7 +278,7 @@ func wholePast(v ledger.View, delta float64, gap *float64) pastKey {
 }
 
 // begin makes the past of a key, of which nothing is read yet.
-func (k pastKey) begin(log history.Log, g ledger.Genesis) *past {
+func (k pastKey) begin(log history.Marked, g ledger.Genesis) *past {
 	var gap *float64
 	if k.gap > 0 {
 		gap = &k.gap

@@ -33,6 +33,11 @@ func (u *Upkeep) Damage() error {
 // itself, by a charge or by a backup. From then on health is red until somebody has looked; a
 // restart would find the same damage. A store that several daemons serve is verified in turns, and goes on.
 func (u *Upkeep) Run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var marks sync.WaitGroup
+	defer marks.Wait()
+	defer cancel()
+	marks.Go(func() { u.marks(ctx) })
 	if store, ok := u.config.Store.(sweepable); ok && u.config.Interval > 0 {
 		u.sweeps(ctx, store)
 	}

@@ -126,6 +126,14 @@ CREATE TABLE amendments (
     PRIMARY KEY (number, position)
 );
 
+CREATE TABLE checkpoints (
+    number bigint NOT NULL,
+    position bigint NOT NULL,
+    value bytea NOT NULL,
+    PRIMARY KEY (number, position)
+);
+COMMENT ON TABLE checkpoints IS 'how ledgers stood at some positions: it follows from their entries, and may be deleted';
+
 CREATE VIEW readable AS
 SELECT convert_from(l.name, 'UTF8') AS ledger, h.position AS entries, encode(substr(h.value, 5, 32), 'hex') AS head
 FROM ledgers l

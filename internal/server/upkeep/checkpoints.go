@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/history"
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// Checkpoints of long ledgers are made beside everything else, so that the first look at the history of one finds most
+// of it read. They follow from the entries and are no more than a shortcut, so all errors are tried again.
+const (
+	markEvery = time.Minute // from the end of one pass over all ledgers to the begin of the next
+	markLeast = 4096        // entries of a ledger, below which reading all of them takes a moment
+	markMore  = 1024        // entries after which a ledger has further ones
+	markSlice = 20_000      // entries that are read at once: some tens of milliseconds
+	markRests = 4           // times as long as it has read
+)
+
+// marking remembers from which position on a ledger is to be marked again.
+type marking map[string]uint64
+
+// marks makes checkpoints until ctx ends.
+func (u *Upkeep) marks(ctx context.Context) {
+	due := marking{}
+	for pause := markEvery / 10; ; pause = markEvery {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		for s, err := range ledger.All(u.config.Store, "", "") {
+			if err == nil {
+				err = due.ledger(ctx, u.config.Store, s)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				u.config.Logger.Debug("no checkpoints were made: it is tried again", "ledger", s.Genesis.Spec.Name,
+					"error", err)
+			}
+			if errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrUnknown) {
+				break
+			}
+		}
+	}
+}
+
+// ledger makes the checkpoints that a ledger lacks, a few at a time.
+func (m marking) ledger(ctx context.Context, store ledger.Store, s ledger.Summary) error {
+	name, head := s.Genesis.Spec.Name, s.Head.Position
+	for head >= max(m[name], markLeast) {
+		began := time.Now()
+		read, newest, err := history.Mark(store, s.Genesis, head, markSlice)
+		if err != nil {
+			return err
+		}
+		if read >= head { // what was read in vain is read again only with as many further entries
+			m[name] = head + max(markMore, head-newest)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(markRests * time.Since(began)):
+		}
+	}
+	return nil
+}
