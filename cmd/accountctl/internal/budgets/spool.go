@@ -53,8 +53,7 @@ cut off, repeat it.
 		return nil
 	}
 	flags := workloads.AddChargeFlags(c, "accountctl spool take FILE NAME %s --lifetime 48h")
-	var life lifetime
-	c.Flags().Var(&life, "lifetime", "how long, in whole seconds: "+allowedLifetimes)
+	life := lifetimeFlag(c)
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := cli.Needs(c, "lifetime"); err != nil {
@@ -68,7 +67,7 @@ cut off, repeat it.
 			if err := charge.Matches(ctx, daemon, args[1]); err != nil {
 				return nil, err
 			}
-			return daemon.TakeSpool(ctx, args[0], args[1], charge.Events, time.Duration(life))
+			return daemon.TakeSpool(ctx, args[0], args[1], charge.Events, time.Duration(*life))
 		})
 		if err != nil {
 			return err

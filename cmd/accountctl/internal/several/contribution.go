@@ -37,6 +37,8 @@ func AddContribution(c *cobra.Command) *Contribution {
 func (by *Contribution) Of(c *cobra.Command, l Ledgers) (Contribution, error) {
 	_, one := l.One()
 	switch {
+	case by == nil: // the command is about one
+		return Contribution{}, nil
 	case one && by.text != "":
 		return *by, cli.Usage(c, "--contribution is about several ledgers, and one is named; allowed: to leave it out")
 	case !one && by.text == "":

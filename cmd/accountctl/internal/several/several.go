@@ -78,8 +78,11 @@ func commas(c *cobra.Command, names []string) error {
 		strings.Join(names, ","))
 }
 
-// Take returns the ledgers that the line names, and the arguments after them.
+// Take returns the ledgers that the line names, and the arguments after them. A command without these flags names one.
 func (f *Flags) Take(c *cobra.Command, args []string) (l Ledgers, rest []string, err error) {
+	if f == nil {
+		return Ledgers{[]string{args[0]}, &accountantv1.LedgerSet{Ledgers: args[:1]}}, args[1:], nil
+	}
 	if c.Flags().Changed("prefix") {
 		l.set = &accountantv1.LedgerSet{Range: &accountantv1.LedgerRange{Prefix: f.prefix, First: f.from, Last: f.to}}
 		rest = args
@@ -139,7 +142,7 @@ func (l Ledgers) first(ctx context.Context, daemon *client.Client) (string, erro
 // Suits refuses a charge from a file that was written for another adjacency than that of the ledgers, and
 // writes the warnings about its mechanisms.
 func (l Ledgers) Suits(ctx context.Context, p *cli.Program, daemon *client.Client, charge *workloads.Charge) error {
-	if !charge.NeedsLedger() {
+	if one, ok := l.One(); !charge.NeedsLedger() || ok && Reserved(one) {
 		return nil
 	}
 	name, err := l.first(ctx, daemon)
