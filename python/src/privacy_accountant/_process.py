@@ -79,7 +79,9 @@ class Process:
                     shift += 7
                     if byte < 0x80:
                         break
-                return pb.Answered.FromString(self._read(child, n, until))
+                answered = pb.Answered()
+                answered.ParseFromString(self._read(child, n, until))
+                return answered
             except BaseException as e:  # also KeyboardInterrupt: its answer must not be taken for the next question's
                 said = self._end()
                 if isinstance(e, (OSError, EOFError)) and not isinstance(e, TimeoutError):
