@@ -19,8 +19,8 @@ type Checkpoint struct {
 	Earliest time.Time // of the times at which the entries since that one were taken
 }
 
-// Marks are what a store keeps of checkpoints, beside the entries and in no other store's copy of these. One that is
-// damaged, or that another version of this program has made, is as one that is not there.
+// Marks are what a store keeps of checkpoints, beside the entries. One that is damaged, or that another version of this
+// program has made, is as one that is not there. Copies of a store may be without any: they are made again.
 type Marks interface {
 	// Checkpoints returns up to limit checkpoints of a ledger, in the order of their positions: the newest ones after
 	// one position and up to another.

@@ -5,6 +5,7 @@ package persist
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/verify"
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
@@ -45,7 +47,8 @@ func appendForever(path string) error {
 	var mu sync.Mutex // of the output
 	out := bufio.NewWriter(os.Stdout)
 	var lanes sync.WaitGroup
-	errs := make(chan error, crashLanes+1)
+	errs := make(chan error, crashLanes+2)
+	go func() { errs <- markForever(s) }()
 	if os.Getenv(crashRetires) != "" {
 		go func() { errs <- retireForever(s) }()
 	}
@@ -65,6 +68,25 @@ func appendForever(path string) error {
 		})
 	}
 	return <-errs
+}
+
+// markForever makes checkpoints of a ledger's newest entry.
+func markForever(s *Store) error {
+	for {
+		snapshot, tail, err := s.Load("shared")
+		if err != nil {
+			return err
+		}
+		c := ledger.NewState(snapshot, tail).Checkpoint()
+		c.Earliest = snapshot.Genesis.Time // as of all entries
+		if c.Head.Position == 0 {
+			continue
+		}
+		c.Since = c.Head.Position - 1
+		if err := s.Mark("shared", []ledger.Checkpoint{c}); err != nil {
+			return err
+		}
+	}
 }
 
 // appendOnce charges lane i's own ledger, lane 0 together with one that is
@@ -143,6 +165,9 @@ func killed(t *testing.T, env ...string) (path string) {
 		}
 		checkFile(t, path)
 		s := mustOpen(t, Config{Path: path})
+		if marks, err := s.Checkpoints("shared", 0, math.MaxUint64, math.MaxInt); err != nil || len(marks) == 0 {
+			t.Errorf("round %d: %d checkpoints, %v", round, len(marks), err)
+		}
 		found := 0
 		total := map[string]uint64{}
 		sums, err := s.List("", "", 100)
@@ -185,6 +210,9 @@ func killed(t *testing.T, env ...string) (path string) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := verify.File(t.Context(), verify.Config{Path: path}); err != nil {
+		t.Error(err)
 	}
 	return path
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
@@ -72,4 +73,66 @@ func testCheckpoints(t *testing.T, h Harness) {
 	wants(0, 6, 9, made[0], made[1], again, made[5])
 	b.s = s
 	b.check()
+}
+
+// testCheckpointFaults: whatever goes wrong while a checkpoint is written, it is there or not, the ledger stays as it
+// is, and it can be written again.
+func testCheckpointFaults(t *testing.T, h Harness) {
+	for _, fault := range h.Faults {
+		t.Run(fault.Name, func(t *testing.T) {
+			t.Parallel()
+			for step, came := 1, true; came && !t.Failed(); step++ {
+				came = h.mark(t, fault, step)
+			}
+		})
+	}
+}
+
+// mark writes a checkpoint, which meets a fault at a step, and reports whether it came to that.
+func (h Harness) mark(t *testing.T, fault Fault, step int) (came bool) {
+	f := &shelf{t: t, s: h.Open(t)}
+	if h.Look != nil {
+		f.look = h.Look(t, f.s)
+	}
+	defer func() {
+		if err := f.s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	b := create(t, f.s, "l")
+	b.append(b.charge(writer(0), 0, 5), b.charge(writer(1), 1, 6))
+	f.add(b)
+	c := b.state.Checkpoint()
+	c.Earliest = timeOf(0)
+	there := func() bool {
+		t.Helper()
+		list, err := f.reads().Checkpoints("l", 0, math.MaxUint64, 9)
+		if err != nil || len(list) > 1 || len(list) == 1 && !reflect.DeepEqual(list[0], c) {
+			t.Errorf("step %d: %+v, %v; want %+v or none", step, list, err, c)
+		}
+		return len(list) == 1
+	}
+	disarm := fault.Arm(t, f.s, step)
+	err := f.s.Mark("l", []ledger.Checkpoint{c})
+	if came = disarm(); !came && err != nil && !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("step %d met no fault: %v", step, err)
+	}
+	if came && !h.FindsOut {
+		f.s = h.Reopen(t, f.s)
+	}
+	f.check()
+	if !there() && err == nil {
+		t.Errorf("step %d: it was written, and is not there", step)
+	}
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if err = f.s.Mark("l", []ledger.Checkpoint{c}); err == nil || time.Since(began) > patience {
+			break
+		}
+	}
+	if err != nil || !there() {
+		t.Errorf("step %d: written again: %v", step, err)
+	}
+	f.check()
+	verified(t, f.reads())
+	return came
 }

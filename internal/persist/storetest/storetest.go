@@ -66,6 +66,7 @@ func Run(t *testing.T, h Harness) {
 		{"Namesakes", testNamesakes},
 		{"Notes", testNotes},
 		{"Checkpoints", testCheckpoints},
+		{"CheckpointFaults", testCheckpointFaults},
 		{"Paging", testPaging},
 		{"List", testList},
 		{"Isolation", testIsolation},
