@@ -7,11 +7,10 @@
 // The commands are grouped as the help groups them: internal/costs, internal/ledgers,
 // internal/budgets and internal/checks, one file a command. What they share lies below
 // them, from the bottom: internal/cli is the frame of every command, internal/values
-// reads the API's values from flags, internal/mechanisms and internal/workloads read
-// what flags and files describe, internal/answers asks questions and writes the answers,
-// internal/calls makes commands of calls, internal/several takes several ledgers at
-// once, and internal/guards gives guards to budgets
-// without one. How values are spelled, statements are written and figures are drawn is in the module's
+// makes flags of the API's fields, internal/mechanisms and internal/workloads read
+// what flags and files describe, internal/several takes several ledgers at once,
+// internal/calls makes commands of the API's calls, and internal/answers reads questions
+// and writes answers. How values are spelled, statements are written and figures are drawn is in the module's
 // internal/spelling, internal/statement and internal/figure, as the daemon's pages show them too.
 //
 // Scripts depend on flags, JSON and exit statuses: 0 done, 2 flags or files wrong,

@@ -75,9 +75,7 @@ func Write(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta, verbos
 	if err := t.Flush(); err != nil || !verbose {
 		return err
 	}
-	if _, err := fmt.Fprintln(p.Out); err != nil {
-		return err
-	}
+	_, _ = fmt.Fprintln(p.Out)
 	return writeAnalyses(p, a, byDelta)
 }
 

@@ -124,9 +124,7 @@ func writeProposals(p *cli.Program, ledgers []*accountantv1.Ledger) error {
 				spelling.Proposed(proposal.GetPropose()))
 		}
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	_ = t.Flush() // the writer keeps the error
 	if len(ledgers) == 0 {
 		p.Note("nothing that you may see waits for approval")
 	}

@@ -49,15 +49,17 @@ with --public-key only statements under that one are accepted.`,
 			return &accountantv1.GetSignedHeadResponse{SignedHead: h}, nil
 		},
 		Show: func(p *cli.Program, _ string, a *accountantv1.GetSignedHeadResponse) error {
-			t, h := p.Table(), a.GetSignedHead()
-			t.Row("ledger", h.GetLedger())
-			t.Row("position", h.GetPosition())
-			t.Row("head", hex.EncodeToString(h.GetHeadHash()))
-			t.Row("store", h.GetStoreId())
-			t.Row("time", spelling.Time(h.GetTime()))
-			t.Row("public key", hex.EncodeToString(h.GetPublicKey()))
-			t.Row("signature", hex.EncodeToString(h.GetSignature()))
-			return t.Flush()
+			h := a.GetSignedHead()
+			p.Properties([][2]string{
+				{"ledger", h.GetLedger()},
+				{"position", fmt.Sprint(h.GetPosition())},
+				{"head", hex.EncodeToString(h.GetHeadHash())},
+				{"store", h.GetStoreId()},
+				{"time", spelling.Time(h.GetTime())},
+				{"public key", hex.EncodeToString(h.GetPublicKey())},
+				{"signature", hex.EncodeToString(h.GetSignature())},
+			})
+			return nil
 		},
 	}
 	return call.Command(p, c)

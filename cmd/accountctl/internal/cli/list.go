@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -162,6 +163,14 @@ func (l List[R]) writeTable(p *Program, rows iter.Seq2[R, error]) error {
 		p.Note(l.Empty())
 	}
 	return nil
+}
+
+// Section writes a table of rows below an empty line, and nothing if there are none.
+func Section[R any](p *Program, columns []Column, rows []R, row func(R) []any) {
+	if len(rows) > 0 {
+		_, _ = fmt.Fprintln(p.Out)
+		_ = List[R]{Columns: columns, Row: row}.writeTable(p, Rows(rows)) // the writer keeps the error
+	}
 }
 
 // shown are the cells that stand in a table, cut where it has to fit.

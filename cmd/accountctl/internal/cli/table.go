@@ -77,6 +77,17 @@ func (t *Table) Row(cells ...any) {
 	}
 }
 
+// Properties writes rows of a name and a value. Those without a value are left out.
+func (p *Program) Properties(rows [][2]string) {
+	t := p.Table()
+	for _, r := range rows {
+		if r[1] != "" {
+			t.Row(r[0], r[1])
+		}
+	}
+	_ = t.Flush() // the writer keeps the error
+}
+
 // Flush writes what was not written yet.
 func (t *Table) Flush() error {
 	if err := t.w.Flush(); err != nil {

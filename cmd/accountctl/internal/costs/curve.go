@@ -156,9 +156,7 @@ func writeCurve(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, trade
 		t.Row("position", a.GetPosition())
 	}
 	t.Row()
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	_ = t.Flush() // the writer keeps the error
 	t = p.Table()
 	if tradeOff {
 		t.Row("ALPHA", "BETA ≥", "AT BEST")

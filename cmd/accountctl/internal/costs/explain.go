@@ -144,9 +144,7 @@ func writeExplanation(p *cli.Program, e explanation) error {
 	for _, text := range e.assumptions {
 		t.Row("assumes", text)
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	_ = t.Flush() // the writer keeps the error
 	t = p.Table()
 	t.Row()
 	t.Row("BOUND", map[bool]string{true: "EPSILON", false: "DELTA"}[byDelta], "LOOSE BY", "")
@@ -160,9 +158,7 @@ func writeExplanation(p *cli.Program, e explanation) error {
 			t.Row(b.Name, e.value(b), e.loose(b), lengths[i])
 		}
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	_ = t.Flush() // the writer keeps the error
 	for _, b := range e.bounds {
 		_, _ = fmt.Fprintln(p.Out) // Out keeps the first error
 		writeTheorem(p, b.Theorem)

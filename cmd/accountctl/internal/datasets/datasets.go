@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
@@ -83,11 +83,14 @@ func state(d *accountantv1.Dataset) string {
 }
 
 // write writes a dataset for people.
-func write(p *cli.Program, d *accountantv1.Dataset) error {
+func write(p *cli.Program, d *accountantv1.Dataset) {
 	s := d.GetSpec()
-	t := p.Table()
-	t.Row("dataset", spelling.Identifier(s.GetId()))
-	for _, f := range []struct{ name, value string }{
+	approved := ""
+	if by := d.GetConfirmedBy(); by != "" {
+		approved = "by " + by
+	}
+	p.Properties([][2]string{
+		{"dataset", spelling.Identifier(s.GetId())},
 		{"title", s.GetTitle()},
 		{"owners", strings.Join(s.GetOwners(), ", ")},
 		{"state", state(d)},
@@ -99,60 +102,18 @@ func write(p *cli.Program, d *accountantv1.Dataset) error {
 		{"independence", s.GetIndependence()},
 		{"caps", capsText(s.GetCaps())},
 		{"labels", spelling.Labels(s.GetLabels())},
-	} {
-		if f.value != "" {
-			t.Row(f.name, f.value)
-		}
-	}
-	t.Row("registered", spelling.Time(d.GetCreateTime())+" by "+d.GetPrincipal())
-	if by := d.GetConfirmedBy(); by != "" {
-		t.Row("approved", "by "+by)
-	}
-	t.Row("record", d.GetName())
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if len(d.GetVersions()) > 0 {
-		t = p.Table()
-		t.Row("VERSION", "DERIVED FROM")
-		for _, v := range d.GetVersions() {
-			t.Row(spelling.Reference(v.GetOf()), references(v.GetDerivedFrom()))
-		}
-		if _, err := fmt.Fprintln(p.Out); err != nil {
-			return err
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-	}
-	if len(d.GetBudgets()) > 0 {
-		t = p.Table()
-		t.Row("BUDGET", "UNIT", "LIMIT", "SPENT", "BY LEDGERS", "REMAINING")
-		for _, b := range d.GetBudgets() {
-			for i, a := range []*accountantv1.Amount{b.GetValue(), b.GetDelta()} {
-				if a != nil {
-					t.Row(p.Short([]string{spelling.Budget(b.GetBudget()), ""}[i], 16), p.Short(a.GetUnit(), 12),
-						num.FormatReadDown(a.GetLimit(), spelling.Digits),
-						num.FormatReadUp(a.GetSpent(), spelling.Digits),
-						num.FormatReadUp(a.GetReserved(), spelling.Digits),
-						num.FormatReadDown(a.GetRemaining(), spelling.Digits))
-				}
-			}
-		}
-		if _, err := fmt.Fprintln(p.Out); err != nil {
-			return err
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-	}
+		{"registered", spelling.Time(d.GetCreateTime()) + " by " + d.GetPrincipal()},
+		{"approved", approved},
+		{"record", d.GetName()},
+	})
+	cli.Section(p, cli.Columns("VERSION", "DERIVED FROM"), d.GetVersions(), func(v *accountantv1.DatasetVersion) []any {
+		return []any{spelling.Reference(v.GetOf()), references(v.GetDerivedFrom())}
+	})
+	answers.WriteBudgets(p, "BY LEDGERS", d.GetBudgets())
 	for _, a := range d.GetAssumptions() {
-		if _, err := fmt.Fprintf(p.Out, "\n%s\n", cli.Wrap(fmt.Sprintf("Entry %d: %s", a.GetPosition(),
-			cli.Clean(a.GetText())))); err != nil {
-			return err
-		}
+		text := fmt.Sprintf("Entry %d: %s", a.GetPosition(), cli.Clean(a.GetText()))
+		_, _ = fmt.Fprintf(p.Out, "\n%s\n", cli.Wrap(text))
 	}
-	return nil
 }
 
 func budgetText(d *accountantv1.Dataset) string {

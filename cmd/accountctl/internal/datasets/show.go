@@ -14,7 +14,8 @@ func show(p *cli.Program) *cobra.Command {
 	call := calls.Call[*accountantv1.GetDatasetResponse]{
 		Request: &accountantv1.GetDatasetRequest{},
 		Show: func(p *cli.Program, _ string, a *accountantv1.GetDatasetResponse) error {
-			return write(p, a.GetDataset())
+			write(p, a.GetDataset())
+			return nil
 		},
 	}
 	return call.Command(p, &cobra.Command{

@@ -7,92 +7,51 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
-// writeBalance writes what is left of a ledger, for people: spent and reserved
-// rounded up, what remains down.
-func writeBalance(p *cli.Program, l *accountantv1.Ledger) error {
-	sections := []struct {
-		rows int
-		fill func(t *cli.Table)
-	}{
-		{len(l.GetBudgets()), func(t *cli.Table) {
-			t.Row("BUDGET", "UNIT", "LIMIT", "SPENT", "RESERVED", "REMAINING")
-			for _, b := range l.GetBudgets() {
-				amountRow(p, t, spelling.Budget(b.GetBudget()), b.GetValue())
-				if b.GetDelta() != nil {
-					amountRow(p, t, "", b.GetDelta())
-				}
+// writeBalance writes what is left of a ledger, for people.
+func writeBalance(p *cli.Program, l *accountantv1.Ledger) {
+	answers.WriteBudgets(p, "RESERVED", l.GetBudgets())
+	cli.Section(p, cli.Columns("PLAN, 38", "PLANNED", "SPENT", "RESERVED", "REMAINING"), l.GetPlan(),
+		func(b *accountantv1.PlanBalance) []any {
+			return []any{spelling.Mechanism(b.GetMechanism()), b.GetPlanned(), b.GetSpent(), b.GetReserved(),
+				b.GetRemaining()}
+		})
+	cli.Section(p, cli.Columns("RESERVATION", "EXPIRES", "BY", "HOLDS"), l.GetReservations(), reservationRow)
+	cli.Section(p, cli.Columns("ENTRY", "ASSUMPTION", "GUARANTEE"), l.GetAssumptions(),
+		func(a *accountantv1.Assumption) []any {
+			entry, guarantee := "", ""
+			if n := a.GetPosition(); n > 0 {
+				entry = fmt.Sprint(n)
 			}
-		}},
-		{len(l.GetPlan()), func(t *cli.Table) {
-			t.Row("PLAN", "PLANNED", "SPENT", "RESERVED", "REMAINING")
-			for _, b := range l.GetPlan() {
-				t.Row(p.Short(spelling.Mechanism(b.GetMechanism()), 38), b.GetPlanned(), b.GetSpent(),
-					b.GetReserved(), b.GetRemaining())
+			if a.GetDescriptive() {
+				guarantee = "descriptive since then"
 			}
-		}},
-		{len(l.GetReservations()), func(t *cli.Table) {
-			t.Row("RESERVATION", "EXPIRES", "BY", "HOLDS")
-			for _, r := range l.GetReservations() {
-				expires, by := "when it is closed", r.GetPrincipal()
-				if r.GetChild() != "" {
-					by = "ledger " + r.GetChild()
-				} else {
-					expires = spelling.Time(r.GetExpireTime())
-				}
-				if r.GetHolder() != "" {
-					by += ", for " + r.GetHolder()
-				}
-				t.Row(r.GetPosition(), expires, by, spelling.Held(r))
-			}
-		}},
-		{len(l.GetAssumptions()), func(t *cli.Table) {
-			t.Row("ENTRY", "ASSUMPTION", "GUARANTEE")
-			for _, a := range l.GetAssumptions() {
-				guarantee := ""
-				if a.GetDescriptive() {
-					guarantee = "descriptive since then"
-				}
-				entry := ""
-				if n := a.GetPosition(); n > 0 {
-					entry = fmt.Sprint(n)
-				}
-				t.Row(entry, a.GetText(), guarantee)
-			}
-		}},
-		{len(l.GetAcknowledgements()), func(t *cli.Table) {
-			t.Row("ENTRY", "ACKNOWLEDGED WARNING", "BY", "ON", "WHY")
-			for _, a := range l.GetAcknowledgements() {
-				t.Row(a.GetPosition(), a.GetWarning(), p.ShortName(a.GetPrincipal(), 14),
-					a.GetTime().AsTime().Format(time.DateOnly), a.GetReason())
-			}
-		}},
-	}
-	for _, s := range sections {
-		if s.rows == 0 {
-			continue
-		}
-		if _, err := fmt.Fprintln(p.Out); err != nil {
-			return err
-		}
-		t := p.Table()
-		s.fill(t)
-		if err := t.Flush(); err != nil {
-			return err
-		}
-	}
-	return nil
+			return []any{entry, a.GetText(), guarantee}
+		})
+	cli.Section(p, cli.Columns("ENTRY", "ACKNOWLEDGED WARNING", "BY, 14, principals", "ON", "WHY"),
+		l.GetAcknowledgements(), func(a *accountantv1.Acknowledgement) []any {
+			return []any{a.GetPosition(), a.GetWarning(), a.GetPrincipal(), a.GetTime().AsTime().Format(time.DateOnly),
+				a.GetReason()}
+		})
 }
 
-func amountRow(p *cli.Program, t *cli.Table, name string, a *accountantv1.Amount) {
-	t.Row(p.Short(name, 16), p.Short(a.GetUnit(), 12), num.FormatReadDown(a.GetLimit(), spelling.Digits),
-		num.FormatReadUp(a.GetSpent(), spelling.Digits), num.FormatReadUp(a.GetReserved(), spelling.Digits),
-		num.FormatReadDown(a.GetRemaining(), spelling.Digits))
+func reservationRow(r *accountantv1.Reservation) []any {
+	expires, by := "when it is closed", r.GetPrincipal()
+	if r.GetChild() != "" {
+		by = "ledger " + r.GetChild()
+	} else {
+		expires = spelling.Time(r.GetExpireTime())
+	}
+	if r.GetHolder() != "" {
+		by += ", for " + r.GetHolder()
+	}
+	return []any{r.GetPosition(), expires, by, spelling.Held(r)}
 }
 
 // balanceLine is a ledger's balance in one line.

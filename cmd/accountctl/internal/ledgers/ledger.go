@@ -40,35 +40,27 @@ It is never deleted and its name is never used again; closing it is final.`,
 }
 
 // writeLedger writes a ledger's state for people.
-func writeLedger(p *cli.Program, l *accountantv1.Ledger) error {
+func writeLedger(p *cli.Program, l *accountantv1.Ledger) {
 	spec := l.GetSpec()
-	t := p.Table()
-	t.Row("ledger", p.Short(l.GetName(), 60))
 	state := spelling.State(l)
 	if l.GetNeedsReconciling() {
 		state += ": it has lost entries, by a restore or a failover; it takes nothing until ledger reconcile"
 	}
-	t.Row("state", state)
-	t.Row("policy", spelling.Policy(spec))
-	t.Row("adjacency", spelling.Adjacency(spec.GetAdjacency()))
-	for _, f := range []struct{ name, value string }{
+	p.Properties([][2]string{
+		{"ledger", p.Short(l.GetName(), 60)},
+		{"state", state},
+		{"policy", spelling.Policy(spec)},
+		{"adjacency", spelling.Adjacency(spec.GetAdjacency())},
 		{"privacy unit", spec.GetPrivacyUnit()},
 		{"dataset", strings.TrimSpace(spelling.Identifier(spec.GetDatasetId()) + " " + spec.GetDatasetVersion())},
 		{"owner", spec.GetOwner()},
 		{"parent", spec.GetParent()},
 		{"labels", spelling.Labels(spec.GetLabels())},
-	} {
-		if f.value != "" {
-			t.Row(f.name, f.value)
-		}
-	}
-	t.Row("created", spelling.Time(l.GetCreateTime())+" by "+l.GetPrincipal())
-	t.Row("entries", l.GetPosition())
-	t.Row("mechanisms", fmt.Sprintf("%d distinct, %d in all", l.GetDistinctMechanisms(), l.GetTotalCount()))
-	t.Row("head", p.Short(fmt.Sprintf("%x", l.GetHeadHash()), 24))
-	t.Row("created in store", l.GetStoreId())
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	return writeBalance(p, l)
+		{"created", spelling.Time(l.GetCreateTime()) + " by " + l.GetPrincipal()},
+		{"entries", fmt.Sprint(l.GetPosition())},
+		{"mechanisms", fmt.Sprintf("%d distinct, %d in all", l.GetDistinctMechanisms(), l.GetTotalCount())},
+		{"head", p.Short(fmt.Sprintf("%x", l.GetHeadHash()), 24)},
+		{"created in store", l.GetStoreId()},
+	})
+	writeBalance(p, l)
 }

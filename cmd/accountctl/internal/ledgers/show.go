@@ -22,7 +22,8 @@ func ledgerShow(p *cli.Program) *cobra.Command {
 			return wholeLedger(ctx, daemon, request.GetName())
 		},
 		Show: func(p *cli.Program, _ string, a *accountantv1.GetLedgerResponse) error {
-			return writeLedger(p, a.GetLedger())
+			writeLedger(p, a.GetLedger())
+			return nil
 		},
 	}
 	return call.Command(p, &cobra.Command{

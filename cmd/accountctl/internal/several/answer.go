@@ -30,9 +30,7 @@ func WriteAnswer(p *cli.Program, a *accountantv1.QueryPrivacySetResponse, byDelt
 		t.Row(p.Short(l.GetLedger(), 36), "≤ "+bound, "≤ "+running, left, l.GetPrivacy().GetGuarantee(),
 			l.GetPrivacy().GetPosition())
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	_ = t.Flush() // the writer keeps the error
 	n := len(a.GetLedgers())
 	writeFor(p, fmt.Sprintf("A record in all %d ledgers", n), a.GetInAll(), given, byDelta)
 	if why := a.GetNotInAll(); why != "" {
