@@ -30,13 +30,15 @@ import (
 // retirement says how much moves together.
 type retirement struct {
 	segment int // about how many bytes a segment has
+	commit  int // how many bytes of rows one commit replaces, for which others wait
 	block   int // a block, which is read as a whole
 	least   int // how many bytes have to be there for a segment to be made
 	open    int // how many a block of an open ledger has at least
 	closed  int // of a closed one
 }
 
-var usually = retirement{segment: 4 << 20, block: 256 << 10, least: 1 << 20, open: 16 << 10, closed: 1 << 10}
+var usually = retirement{segment: 4 << 20, commit: 1 << 20, block: 256 << 10, least: 1 << 20, open: 16 << 10,
+	closed: 1 << 10}
 
 // Retired says what has moved.
 type Retired struct {
@@ -323,8 +325,10 @@ func (p *retiring) seal(now time.Time, done *Retired) error {
 		}
 	}
 	done.Segments++
+	p.store.upkeep.one.Lock() // nobody else changes packs
+	defer p.store.upkeep.one.Unlock()
 	for first, size, i := 0, 0, 0; i < len(p.blocks); i++ {
-		if size += p.blocks[i].size; size < dealBytes && i+1 < len(p.blocks) {
+		if size += p.blocks[i].size; size < p.limits.commit && i+1 < len(p.blocks) {
 			continue
 		}
 		if err := p.store.change(func(w *writing) error {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ import (
 )
 
 // everyPack moves all packs that may leave at all.
-var everyPack = retirement{segment: 64 << 10, block: 1 << 10, least: 1, open: 1, closed: 1}
+var everyPack = retirement{segment: 64 << 10, commit: 2 << 10, block: 1 << 10, least: 1, open: 1, closed: 1}
 
 // later is when each entry of a test is old.
 var later = time.Unix(0, math.MaxInt64)
@@ -54,6 +55,8 @@ func retireAll(s *Store) (Retired, error) {
 // shred cuts all packs in the file into packs of one or two entries, as those are which one commit has left, so that
 // a few entries have several packs.
 func shred(s *Store) error {
+	s.upkeep.one.Lock()
+	defer s.upkeep.one.Unlock()
 	return s.change(func(w *writing) error {
 		put := func(number uint64, p packs.Pack) {
 			key := rows.BlockKey(number, p.Last())
@@ -684,5 +687,47 @@ func TestColdBucket(t *testing.T) {
 	if _, err := readAll(s); !errors.Is(err, ledger.ErrDamaged) ||
 		!strings.Contains(err.Error(), one.String()) || !strings.Contains(err.Error(), "is missing in s3://kept/") {
 		t.Errorf("an object that is missing: %v", err)
+	}
+}
+
+// On a full disk nothing leaves the file, charges and answers go on as they do there, and with room again it leaves.
+func TestRetiringWithoutRoom(t *testing.T) {
+	path := fill(t)
+	var full atomic.Bool
+	s := mustOpen(t, Config{Path: path, AllocationStep: 4096, hooks: hooks{noSync: true,
+		allocate: func(f *os.File, from, to int64) error {
+			if full.Load() {
+				return syscall.ENOSPC
+			}
+			return allocate(f, from, to)
+		}}})
+	defer s.Close()
+	dealAll(t, s)
+	if err := s.Retain(rows.Retention{Place: cold.Place{Dir: coldOf(s)}}); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	var err error
+	for n := 0; err == nil && n < 20_000; n++ { // takes the room that was allocated ahead
+		_, err = s.Append([]ledger.Proposal{propose(t, s, "l", lane1(0))})
+	}
+	if !errors.Is(err, ledger.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	says := mustRead(t, s)
+	most := usually
+	most.least, most.open, most.closed = 1, 1, 1
+	if done, err := s.retire(t.Context(), later, most); !errors.Is(err, ledger.ErrUnavailable) || done.Entries > 0 {
+		t.Errorf("%+v, %v; want that there is no room", done, err)
+	}
+	if now := mustRead(t, s); now != says {
+		t.Error("it says something else")
+	}
+	full.Store(false)
+	if done, err := s.retire(t.Context(), later, most); err != nil || done.Entries < 1000 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if now := mustRead(t, s); now != says {
+		t.Error("it says something else")
 	}
 }

@@ -31,6 +31,16 @@ func (w Written) End() ledger.Head {
 	return at
 }
 
+// Seen is up to where a ledger is known. Of the entry's hash half is kept, which nobody meets by another entry, since
+// there may be a million of them in memory.
+type Seen struct {
+	Position uint64
+	Hash     [16]byte
+}
+
+// SeenAt is the one at a head.
+func SeenAt(h ledger.Head) Seen { return Seen{h.Position, [16]byte(h.Hash[:16])} }
+
 const (
 	sinceTogether = 256     // how many entries of a ledger are read at once
 	viewedRows    = 4096    // how many rows a view reads before it is replaced
@@ -41,7 +51,7 @@ const (
 // entry a ledger is known, and whether anything of it is; ledgers is nil for all. It returns the keys that the store is
 // bound to. The moment is held in a transaction, during which no page of the file is used again: each must not wait for
 // what is slow.
-func (s *Store) Since(ledgers []string, after func(ledger string) (at ledger.Head, known bool),
+func (s *Store) Since(ledgers []string, after func(ledger string) (at Seen, known bool),
 	each func(Written) error) (keys []rows.BoundKey, err error) {
 	err = s.view(func(v *rows.View) error {
 		if keys, err = v.Keys(); err != nil {
@@ -101,7 +111,7 @@ func inOrder(names []string) func() (string, error) {
 	}
 }
 
-func (r *reader) since(name string, after func(string) (ledger.Head, bool), each func(Written) error) error {
+func (r *reader) since(name string, after func(string) (Seen, bool), each func(Written) error) error {
 	at, known := after(name)
 	h, err := r.Find(name)
 	switch {
@@ -118,7 +128,7 @@ func (r *reader) since(name string, after func(string) (ledger.Head, bool), each
 	switch {
 	case at.Position > h.At.Position:
 		return older(h.At.Position)
-	case known && at.Position == h.At.Position && at.Hash != h.At.Hash:
+	case known && at.Position == h.At.Position && at != SeenAt(h.At):
 		return older("others")
 	case !known:
 		if _, w.Genesis, w.Before, err = r.Genesis(h.Number); err != nil {
@@ -131,7 +141,7 @@ func (r *reader) since(name string, after func(string) (ledger.Head, bool), each
 			if list, err = r.Records(h, w.After+1, to); err != nil {
 				return err
 			}
-			if known && w.After == at.Position && list[0].Previous != at.Hash {
+			if known && w.After == at.Position && at != SeenAt(ledger.Head{Position: w.After, Hash: list[0].Previous}) {
 				return older("others")
 			}
 			w.Before = list[0].Previous

@@ -4,6 +4,7 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
-	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
@@ -27,7 +27,7 @@ const partBytes = 200
 // Source is the store that an archive is of.
 type Source interface {
 	ID() string
-	Since(ledgers []string, after func(ledger string) (at ledger.Head, known bool),
+	Since(ledgers []string, after func(ledger string) (at persist.Seen, known bool),
 		each func(persist.Written) error) ([]rows.BoundKey, error)
 }
 
@@ -38,12 +38,21 @@ type Archive struct {
 	number   uint64 // of the newest segment
 	previous []byte // SHA-256 of its file
 	complete bool   // the newest segment is
-	known    map[string]ledger.Head
+	known    map[id]persist.Seen
 	whole    bool // the place and the store were compared
 	most     int  // about how many bytes a segment has
 
 	mu      sync.Mutex
+	begun   bool // a comparison, which may not see what changes from then on
 	changed map[string]bool
+}
+
+// id stands for a ledger's name, of which there may be a million.
+type id [16]byte
+
+func idOf(name string) id {
+	sum := sha256.Sum256([]byte(name))
+	return id(sum[:])
 }
 
 // New makes an archive, of which nothing is read yet.
@@ -86,7 +95,7 @@ func (a *Archive) open(from Source) error {
 	if err != nil {
 		return err
 	}
-	a.known, a.number, a.previous = map[string]ledger.Head{}, 0, nil
+	a.known, a.number, a.previous = map[id]persist.Seen{}, 0, nil
 	a.previous, err = a.place.Each(func(s *recordv1.Segment) (bool, error) {
 		a.took(s)
 		return true, a.of(s, from)
@@ -99,7 +108,7 @@ func (a *Archive) open(from Source) error {
 func (a *Archive) took(s *recordv1.Segment) {
 	a.number, a.complete = s.GetNumber(), s.GetComplete()
 	for _, p := range s.GetParts() {
-		a.known[p.GetLedger()] = written(p).End()
+		a.known[idOf(p.GetLedger())] = persist.SeenAt(written(p).End())
 	}
 }
 
@@ -107,8 +116,10 @@ func (a *Archive) took(s *recordv1.Segment) {
 // noted after it could be seen.
 func (a *Archive) Changed(ledger string) {
 	a.mu.Lock()
-	a.changed[ledger] = true
-	a.mu.Unlock()
+	defer a.mu.Unlock()
+	if a.begun {
+		a.changed[ledger] = true
+	}
 }
 
 // take returns the ledgers that have changed, nil for all where nobody knows.
@@ -121,7 +132,7 @@ func (a *Archive) take() (ledgers []string) {
 			ledgers = append(ledgers, name)
 		}
 	}
-	clear(a.changed)
+	a.begun, a.changed = true, map[string]bool{}
 	return ledgers
 }
 
@@ -178,8 +189,8 @@ func (a *Archive) Write(from Source, now time.Time) (segments int, err error) {
 		s, size = &recordv1.Segment{}, 0
 		return nil
 	}
-	after := func(name string) (ledger.Head, bool) {
-		at, known := a.known[name]
+	after := func(name string) (persist.Seen, bool) {
+		at, known := a.known[idOf(name)]
 		return at, known
 	}
 	keys, err := from.Since(ledgers, after, func(w persist.Written) error {

@@ -304,10 +304,10 @@ func TestArchiveOfAnOlderStore(t *testing.T) {
 	h := open(t, &a)
 	h.charge("a")
 	h.write(a)
-	was := a.known["a"]
+	was := a.known[idOf("a")]
 	refused := func(what string, head ledger.Head) {
 		t.Helper()
-		a.known["a"], a.whole = head, false
+		a.known[idOf("a")], a.whole = persist.SeenAt(head), false
 		if _, err := a.Write(h.store, h.now); err == nil ||
 			!strings.Contains(err.Error(), "put back to an older state") {
 			t.Errorf("%s: %v", what, err)
@@ -317,7 +317,7 @@ func TestArchiveOfAnOlderStore(t *testing.T) {
 	refused("has others", ledger.Head{Position: 1, Hash: ledger.Hash{1}})
 	h.charge("a")
 	refused("has others and more", ledger.Head{Position: 1, Hash: ledger.Hash{1}})
-	a.known["a"] = was
+	a.known[idOf("a")] = was
 	h.write(a)
 }
 
