@@ -18,7 +18,8 @@ const (
 	markLeast = 4096        // entries of a ledger, below which reading all of them takes a moment
 	markMore  = 1024        // entries after which a ledger has further ones
 	markSlice = 20_000      // entries that are read at once: some tens of milliseconds
-	markRests = 4           // times as long as it has read
+	markRests = 4           // times as long as it has read, and
+	markIdle  = 20          // times as long as all of a pass has taken, where many ledgers are looked at
 )
 
 // marking remembers from which position on a ledger is to be marked again.
@@ -27,15 +28,17 @@ type marking map[string]uint64
 // marks makes checkpoints until ctx ends.
 func (u *Upkeep) marks(ctx context.Context) {
 	due := marking{}
-	for pause := markEvery / 10; ; pause = markEvery {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
+	for pause := markEvery / 10; rest(ctx, pause); {
+		worked, began := time.Duration(0), time.Now()
 		for s, err := range ledger.All(u.config.Store, "", "") {
-			if err == nil {
+			if took := time.Since(began); took > time.Second/50 {
+				worked += took
+				rest(ctx, markRests*took)
+				began = time.Now()
+			}
+			if err == nil && due.has(s) {
 				err = due.ledger(ctx, u.config.Store, s)
+				began = time.Now() // it has rested by itself
 			}
 			if ctx.Err() != nil {
 				return
@@ -48,13 +51,29 @@ func (u *Upkeep) marks(ctx context.Context) {
 				break
 			}
 		}
+		pause = max(markEvery, markIdle*(worked+time.Since(began)))
 	}
+}
+
+// rest waits, and reports whether ctx goes on.
+func rest(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
+	}
+}
+
+// has reports whether a ledger is to be marked.
+func (m marking) has(s ledger.Summary) bool {
+	return s.Head.Position >= max(m[s.Genesis.Spec.Name], markLeast)
 }
 
 // ledger makes the checkpoints that a ledger lacks, a few at a time.
 func (m marking) ledger(ctx context.Context, store ledger.Store, s ledger.Summary) error {
 	name, head := s.Genesis.Spec.Name, s.Head.Position
-	for head >= max(m[name], markLeast) {
+	for m.has(s) {
 		began := time.Now()
 		read, newest, err := history.Mark(store, s.Genesis, head, markSlice)
 		if err != nil {
@@ -64,10 +83,8 @@ func (m marking) ledger(ctx context.Context, store ledger.Store, s ledger.Summar
 			m[name] = head + max(markMore, head-newest)
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !rest(ctx, markRests*time.Since(began)) {
 			return ctx.Err()
-		case <-time.After(markRests * time.Since(began)):
 		}
 	}
 	return nil
