@@ -66,14 +66,6 @@ func (s *Source) describes(word string) bool {
 	return mechanisms.Named(word) && s.mechanisms.Belong(word)
 }
 
-// ReadOrOpen is Read, and takes a single argument for a file where it describes no mechanism.
-func (s *Source) ReadOrOpen(args []string) (*Described, error) {
-	if *s.file == "" && len(args) == 1 && !s.describes(args[0]) {
-		return s.open(args[0], nil)
-	}
-	return s.Read(args)
-}
-
 // Read reads the file, or makes a workload of the mechanisms that the arguments name. It gives
 // the command those of its own flags that mechanisms have, too, so it comes before the command
 // looks at its flags. It does not check the workload.
