@@ -134,7 +134,12 @@ func (s *Store) eachElsewhere(f func(cold.Ref) error) error {
 
 // Retire moves packs by what Retain has recorded. Charges go on meanwhile. One call at a time goes through the store.
 // Where it is cut off, what has moved stays moved, and the next time goes on from there.
+//
+// What is in the tail becomes packs first: upkeep alone leaves some MiB there while charges go on, at whatever age.
 func (s *Store) Retire(ctx context.Context, now time.Time) (Retired, error) {
+	if _, err := s.deal(0); err != nil {
+		return Retired{}, err
+	}
 	return s.retire(ctx, now, usually)
 }
 
