@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -39,6 +40,9 @@ func (s archiving) open(database string) (*archive.Archive, error) {
 		return nil, wrong("archive", s.dir, "only without --store: a database has tools of its own for that")
 	case s.every < time.Second:
 		return nil, wrong("archive-interval", s.every.String(), "a duration from 1s on")
+	}
+	if _, err := blobs.At(s.dir); err != nil {
+		return nil, usageError{fmt.Errorf("--archive: %w", err)}
 	}
 	return archive.New(archive.Place{Dir: s.dir, Key: blobs.Key(s.key)}), nil
 }

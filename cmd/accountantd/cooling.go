@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -42,6 +43,9 @@ func (c *cooling) check(database string) error {
 		return wrong("cold", c.dir, "only without --store: the entries of a database stay in it")
 	case c.after < 0:
 		return wrong("cold-after", c.after.String(), "a duration ≥ 0, such as 8760h")
+	}
+	if _, err := blobs.At(c.dir); err != nil {
+		return usageError{fmt.Errorf("--cold: %w", err)}
 	}
 	return nil
 }

@@ -165,6 +165,8 @@ func TestCold(t *testing.T) {
 		{[]string{"--cold", away, "--cold-key", file}, 1, "as age-keygen makes it"},
 		{[]string{"--cold", away, "--cold-after", "-1s"}, 2, "a duration ≥ 0"},
 		{[]string{"--cold-key", file}, 2, "only with --cold"},
+		{[]string{"--cold", "gs://b/x"}, 2, "--cold: gs://b/x: gs is unknown"},
+		{[]string{"--archive", "s3://KEY:SECRET@b"}, 2, "--archive: a place of S3 with @"},
 		{[]string{"--cold", away, "--store", "postgres://db/x"}, 2, "only without --store"},
 	} {
 		if code, out, stderr := exitCode(t, append([]string{"--data", dir}, c.args...)...); code != c.code ||

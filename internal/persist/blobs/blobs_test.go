@@ -80,10 +80,32 @@ func TestWrongPlaces(t *testing.T) {
 		"s3://b/x?endpoint=h":     "endpoint h",
 		"s3://b/x?zone=1":         "zone is unknown",
 		"s3://b/x?endpoint=ftp:x": "endpoint ftp:x",
+
+		"s3://b/x?endpoint=https://h/path":       "endpoint https://h",
+		"s3://b/x?endpoint=https://h?key=SECRET": "endpoint https://h",
+		"s3://b/x?endpoint=h&endpoint=g":         "endpoint is given 2 times",
+		"s3://b/x?secret=SECRET":                 "secret is unknown",
+		"s3://b/x?region=%zz":                    "invalid URL escape",
+		"s3://b:99/x":                            `bucket "b:99"`,
+		"s3://b/x#y":                             `"y" after #`,
+		"s3:/b/x":                                `bucket ""`,
+		"https://b/x":                            "https is unknown",
+		"gs://b/x":                               "gs is unknown",
+		// They are not shown at all.
+		"s3://KEY:SECRET@b/x":                            "AWS_SECRET_ACCESS_KEY",
+		"s3://KEY:SEC/RET@b/x":                           "AWS_SECRET_ACCESS_KEY",
+		"s3://b/x?endpoint=https://KEY:SECRET@h":         "AWS_SECRET_ACCESS_KEY",
+		"s3://b/x?endpoint=https%3a%2f%2fKEY:SECRET%40h": "AWS_SECRET_ACCESS_KEY",
 	} {
 		if _, err := blobs.At(place); err == nil || !strings.Contains(err.Error(), says) ||
-			!strings.Contains(err.Error(), "allowed: s3://BUCKET/PREFIX") {
+			!strings.Contains(err.Error(), "allowed: s3://BUCKET/PREFIX") ||
+			strings.Contains(strings.ReplaceAll(err.Error(), says, ""), "SEC") {
 			t.Errorf("%s: %v", place, err)
+		}
+	}
+	for _, place := range []string{"here", "/mnt/a:/b", "C:/cold", "./s3:/b"} {
+		if blobs.IsBucket(place) {
+			t.Errorf("%s is taken for a bucket", place)
 		}
 	}
 	b := blobstest.New(t)
@@ -146,6 +168,29 @@ func TestKey(t *testing.T) {
 			if out, err := open(k, damaged); err == nil && bytes.Equal(out, content) {
 				t.Errorf("byte %d of %d: not noticed", i, len(sealed))
 			}
+		}
+	}
+	// A new key stands before the one that it follows, of whichever kind: what is sealed then the old one cannot open.
+	old, err := key.Seal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := blobs.Key(filepath.Join(dir, "both"))
+	if err := os.WriteFile(string(both), []byte(other.String()+"\n"+identity.String()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := both.Seal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		with   blobs.Key
+		sealed []byte
+		opens  bool
+	}{{both, old, true}, {both, sealed, true}, {wrong, sealed, true}, {key, sealed, false}} {
+		_, _, err := c.with.Open(bytes.NewReader(c.sealed), int64(len(c.sealed)))
+		if (err == nil) != c.opens {
+			t.Errorf("opened by %s: %v", c.with, err)
 		}
 	}
 	if err := blobs.Key(filepath.Join(dir, "none")).Check(); !errors.Is(err, fs.ErrNotExist) {

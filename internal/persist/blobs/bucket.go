@@ -19,8 +19,6 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-const scheme = "s3://"
-
 const (
 	// patience is how long one call of the object store may take. Its library tries again within that.
 	patience = 30 * time.Second
@@ -37,25 +35,54 @@ type bucket struct {
 // bucketAt reads a place of S3. Who may use it is said by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, by
 // ~/.aws/credentials, or by the machine that it runs on.
 func bucketAt(place string) (Place, error) {
-	wrong := func(what string) error {
-		return fmt.Errorf("%s: %s; allowed: s3://BUCKET/PREFIX?endpoint=https://HOST:PORT&region=REGION, of which all "+
-			"but the bucket may be left out", place, what)
+	const allowed = "allowed: s3://BUCKET/PREFIX?endpoint=https://HOST:PORT&region=REGION, of which all but the bucket " +
+		"may be left out"
+	if all, _ := url.QueryUnescape(place); strings.Contains(place+all, "@") {
+		return nil, errors.New("a place of S3 with @, which may have a secret and is not shown; " + allowed + "; what " +
+			"is secret stands in AWS_SECRET_ACCESS_KEY")
+	}
+	wrong := func(what string, err error) error {
+		var u *url.Error
+		if errors.As(err, &u) {
+			what += ": " + u.Err.Error() // without the URL
+		}
+		begins, _, _ := strings.Cut(place, "?")
+		return fmt.Errorf("%s: %s; %s", begins, what, allowed)
 	}
 	u, err := url.Parse(place)
 	if err != nil {
-		return nil, wrong(err.Error())
+		return nil, wrong("no URL", err)
 	}
-	query := u.Query()
-	for name := range query {
+	query, err := url.ParseQuery(u.RawQuery)
+	switch {
+	case err != nil:
+		return nil, wrong(err.Error(), nil)
+	case u.Scheme != "s3":
+		return nil, wrong(u.Scheme+" is unknown", nil)
+	case u.Fragment != "":
+		return nil, wrong(fmt.Sprintf("%q after #", u.Fragment), nil)
+	case u.Host == "" || u.Port() != "":
+		return nil, wrong(fmt.Sprintf("bucket %q", u.Host), nil)
+	}
+	for name, values := range query {
 		if name != "endpoint" && name != "region" {
-			return nil, wrong(name + " is unknown")
+			return nil, wrong(name+" is unknown", nil)
+		}
+		if len(values) > 1 {
+			return nil, wrong(fmt.Sprintf("%s is given %d times", name, len(values)), nil)
 		}
 	}
 	endpoint := &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
 	if e := query.Get("endpoint"); e != "" {
 		endpoint, err = url.Parse(e)
-		if err != nil || endpoint.Host == "" || endpoint.Scheme != "https" && endpoint.Scheme != "http" {
-			return nil, wrong("endpoint " + e)
+		if err != nil {
+			return nil, wrong("endpoint", err)
+		}
+		only := url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}
+		if only.Host == "" || strings.TrimSuffix(e, "/") != only.String() || only.Scheme != "https" &&
+			only.Scheme != "http" {
+			begins, _, _ := strings.Cut(e, "?")
+			return nil, wrong("endpoint "+begins, nil)
 		}
 	}
 	region := query.Get("region")
@@ -68,8 +95,8 @@ func bucketAt(place string) (Place, error) {
 		Secure: endpoint.Scheme == "https", Region: region, MaxRetries: 3,
 		Transport: http.DefaultTransport, // whose connections are used again
 	})
-	if err != nil || u.Host == "" || u.User != nil {
-		return nil, wrong(fmt.Sprintf("bucket %q, %v", u.Host, err))
+	if err != nil {
+		return nil, wrong(err.Error(), nil)
 	}
 	b := bucket{Client: client, name: u.Host, prefix: strings.Trim(u.Path, "/")}
 	if b.prefix != "" {
@@ -89,7 +116,7 @@ func (b bucket) failed(name string, err error) error {
 	case minio.PreconditionFailed:
 		err = ErrExists
 	}
-	return fmt.Errorf("%s%s/%s%s: %w", scheme, b.name, b.prefix, name, err)
+	return fmt.Errorf("s3://%s/%s%s: %w", b.name, b.prefix, name, err)
 }
 
 // Make implements Place.

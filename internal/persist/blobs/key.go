@@ -13,7 +13,8 @@ import (
 )
 
 // Key is the path of a file with a key of age (age-encryption.org/v1), as age-keygen makes it, whose tools open what it
-// has sealed, too. Without one nothing is encrypted. A file may have several keys: all of them open.
+// has sealed, too. Without one nothing is encrypted. If a file has several keys, the first one seals, so an earlier one
+// opens nothing new, and all of them open.
 type Key string
 
 // begins is how files begin that age has made.
@@ -50,17 +51,15 @@ func (k Key) Seal(content []byte) ([]byte, error) {
 	if err != nil || len(identities) == 0 {
 		return content, err
 	}
-	var to []age.Recipient
-	for _, i := range identities {
-		switch i := i.(type) {
-		case *age.X25519Identity:
-			to = append(to, i.Recipient())
-		case *age.HybridIdentity:
-			to = append(to, i.Recipient())
-		}
+	var to age.Recipient
+	switch i := identities[0].(type) {
+	case *age.X25519Identity:
+		to = i.Recipient()
+	case *age.HybridIdentity:
+		to = i.Recipient()
 	}
 	var sealed bytes.Buffer
-	w, err := age.Encrypt(&sealed, to...)
+	w, err := age.Encrypt(&sealed, to)
 	if err == nil {
 		_, err = w.Write(content)
 		err = errors.Join(err, w.Close())
