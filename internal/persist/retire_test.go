@@ -297,6 +297,30 @@ func TestDamagedColdSegments(t *testing.T) {
 	}
 }
 
+// A scrub keeps its rate, and ends when it is to, in segments as in the file.
+func TestScrubOfColdPacks(t *testing.T) {
+	path, _ := moved(t, "")
+	s := mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
+	defer s.Close()
+	all, err := s.Scrub(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := int64(0)
+	if err := s.eachElsewhere(func(ref cold.Ref) error {
+		blocks += int64(ref.Length)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	read, err := s.Scrub(ctx, 1)
+	if !errors.Is(err, context.DeadlineExceeded) || read > all-blocks/2 {
+		t.Errorf("at a byte a second: %d of %d bytes, of which %d are in segments, %v", read, all, blocks, err)
+	}
+}
+
 // Without its key an encrypted segment is named, and so is a wrong key.
 func TestColdKeys(t *testing.T) {
 	key := string(keyFile(t))

@@ -67,31 +67,26 @@ type scrub struct {
 // maxWrong is how many blocks are named that cannot be read.
 const maxWrong = 10
 
-// segments reads the blocks in segments that a slice has found.
-func (c *scrub) segments() error {
-	for _, key := range c.cold {
-		err := c.store.view(func(v *rows.View) error {
-			stored, err := v.Stored(rows.PacksBucket, key)
-			if err != nil {
-				return err
-			}
-			b, err := v.Elsewhere(key, stored)
-			for _, r := range b.Rows {
-				c.read += int64(len(r.Stored))
-			}
-			if err != nil {
-				if c.wrong++; c.wrong <= maxWrong { // not as damage of this file
-					c.elsewhere = errors.Join(c.elsewhere, errors.New(err.Error()))
-				}
-			}
-			return nil
-		})
+// segment reads the next block in a segment that a slice has found.
+func (c *scrub) segment() error {
+	key := c.cold[0]
+	c.cold = c.cold[1:]
+	return c.store.view(func(v *rows.View) error {
+		stored, err := v.Stored(rows.PacksBucket, key)
 		if err != nil {
 			return err
 		}
-	}
-	c.cold = nil
-	return nil
+		b, err := v.Elsewhere(key, stored)
+		for _, r := range b.Rows {
+			c.read += int64(len(r.Stored))
+		}
+		if err != nil {
+			if c.wrong++; c.wrong <= maxWrong { // not as damage of this file
+				c.elsewhere = errors.Join(c.elsewhere, errors.New(err.Error()))
+			}
+		}
+		return nil
+	})
 }
 
 // row checks a row, and notes it where it says that packs lie elsewhere.
@@ -102,8 +97,12 @@ func (c *scrub) row(name, key, stored []byte) error {
 	return rows.CheckRow(name, key, stored)
 }
 
-// slice goes through some leaves. It reports whether they were the last.
+// slice goes through some leaves, or through a block that they have named. It reports whether that was the last.
 func (c *scrub) slice() (done bool, err error) {
+	if len(c.cold) > 0 {
+		err := c.segment()
+		return c.bucket == rows.Buckets && len(c.cold) == 0, err
+	}
 	until := c.read + scrubSlice
 	err = c.store.view(func(v *rows.View) error {
 		file := rows.Pages(v.Tx, v.File)
@@ -123,8 +122,5 @@ func (c *scrub) slice() (done bool, err error) {
 		}
 		return nil
 	})
-	if err == nil {
-		err = c.segments()
-	}
-	return c.bucket == rows.Buckets, err
+	return c.bucket == rows.Buckets && len(c.cold) == 0, err
 }

@@ -72,7 +72,7 @@ func (u *Upkeep) scrubs(ctx context.Context, store checkable) {
 		case ctx.Err() != nil, errors.Is(err, ledger.ErrDamaged):
 			return
 		case err != nil: // the store has failed, or a read
-			u.config.Logger.Warn("the store's file could not be checked: it is tried again", "error", err)
+			u.config.Logger.Warn("not all of the store could be checked: it is tried again", "error", err)
 			wait = min(wait, time.Minute)
 		default:
 			u.config.Whole(time.Now())
