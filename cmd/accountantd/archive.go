@@ -44,7 +44,18 @@ func (s archiving) open(database string) (*archive.Archive, error) {
 	if _, err := blobs.At(s.dir); err != nil {
 		return nil, usageError{fmt.Errorf("--archive: %w", err)}
 	}
+	if err := checkKeyOf("archive-key", s.key); err != nil {
+		return nil, err
+	}
 	return archive.New(archive.Place{Dir: s.dir, Key: blobs.Key(s.key)}), nil
+}
+
+// checkKeyOf refuses a key that others may have read. One that cannot be read is for who opens it.
+func checkKeyOf(field, path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	return endpoint.CheckKeyMode(field, path)
 }
 
 // keep adds to the archive until stop is called, which returns when it has everything.

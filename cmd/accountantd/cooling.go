@@ -47,7 +47,7 @@ func (c *cooling) check(database string) error {
 	if _, err := blobs.At(c.dir); err != nil {
 		return usageError{fmt.Errorf("--cold: %w", err)}
 	}
-	return nil
+	return checkKeyOf("cold-key", c.key)
 }
 
 // retires is a store whose old entries may leave its file.

@@ -155,6 +155,10 @@ func TestCold(t *testing.T) {
 	d.stop(syscall.SIGTERM)
 	verified(t, dir)
 
+	shared := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(shared, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	// Another folder is refused as long as it lacks segments, and so are settings that do not fit.
 	for _, c := range []struct {
 		args []string
@@ -165,6 +169,8 @@ func TestCold(t *testing.T) {
 		{[]string{"--cold", away, "--cold-key", file}, 1, "as age-keygen makes it"},
 		{[]string{"--cold", away, "--cold-after", "-1s"}, 2, "a duration ≥ 0"},
 		{[]string{"--cold-key", file}, 2, "only with --cold"},
+		{[]string{"--cold", away, "--cold-key", shared}, 2, "has mode 0644: others can read or change it"},
+		{[]string{"--archive", away, "--archive-key", shared}, 2, "has mode 0644: others can read or change it"},
 		{[]string{"--cold", "gs://b/x"}, 2, "--cold: gs://b/x: gs is unknown"},
 		{[]string{"--archive", "s3://KEY:SECRET@b"}, 2, "--archive: a place of S3 with @"},
 		{[]string{"--cold", away, "--store", "postgres://db/x"}, 2, "only without --store"},

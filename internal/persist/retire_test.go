@@ -264,6 +264,7 @@ func TestDamagedColdSegments(t *testing.T) {
 			named := func(what string, err error) {
 				t.Helper()
 				if !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), "put it back") ||
+					strings.Contains(err.Error(), "record is damaged") ||
 					!strings.Contains(err.Error(), strings.TrimSuffix(filepath.Base(list[0]), ".cold")) {
 					t.Errorf("%s: %v", what, err)
 				}
@@ -337,7 +338,9 @@ func TestColdKeys(t *testing.T) {
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := verify.File(t.Context(), verify.Config{Path: path}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := verify.File(t.Context(), verify.Config{Path: path}); !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), "cannot be read now: the key: ") ||
+		strings.Contains(err.Error(), "takes no writes") {
 		t.Errorf("no key: %v", err)
 	}
 	if err := os.WriteFile(key, was, 0o600); err != nil {

@@ -40,8 +40,8 @@ type File interface {
 // ErrExists is a file that is there already.
 var ErrExists = errors.New("it is there already")
 
-// IsBucket reports whether a place is written as one of S3, or as another URL, which At refuses: no directory is made of
-// it. A drive's letter begins no URL.
+// IsBucket reports whether a place is written as one of S3, or as another URL, which At refuses: no directory is made
+// of it. A drive's letter begins no URL.
 func IsBucket(place string) bool {
 	slash := strings.IndexByte(place, '/')
 	return slash > 2 && place[slash-1] == ':'

@@ -35,11 +35,11 @@ type bucket struct {
 // bucketAt reads a place of S3. Who may use it is said by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, by
 // ~/.aws/credentials, or by the machine that it runs on.
 func bucketAt(place string) (Place, error) {
-	const allowed = "allowed: s3://BUCKET/PREFIX?endpoint=https://HOST:PORT&region=REGION, of which all but the bucket " +
-		"may be left out"
+	const allowed = "allowed: s3://BUCKET/PREFIX?endpoint=https://HOST:PORT&region=REGION, of which all but the " +
+		"bucket may be left out"
 	if all, _ := url.QueryUnescape(place); strings.Contains(place+all, "@") {
-		return nil, errors.New("a place of S3 with @, which may have a secret and is not shown; " + allowed + "; what " +
-			"is secret stands in AWS_SECRET_ACCESS_KEY")
+		return nil, errors.New("a place of S3 with @, which may have a secret and is not shown; " + allowed +
+			"; what is secret stands in AWS_SECRET_ACCESS_KEY")
 	}
 	wrong := func(what string, err error) error {
 		var u *url.Error

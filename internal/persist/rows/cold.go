@@ -141,13 +141,23 @@ func (v *View) withoutSegment(number, first, last uint64, ref cold.Ref, err erro
 	if g, _, _, e := v.Genesis(number); e == nil {
 		name = g.Spec.Name
 	}
-	kind := ledger.ErrUnavailable
+	without := elsewhereError{kind: ledger.ErrUnavailable, of: fmt.Errorf("segment %s, which has entries %d to %d of "+
+		"ledger %s, cannot be read now: %w", ref.Segment, first, last, name, err)}
 	if errors.Is(err, cold.ErrWrong) {
-		kind = ledger.ErrDamaged
+		without = elsewhereError{kind: ledger.ErrDamaged, of: fmt.Errorf("segment %s, which has entries %d to %d of "+
+			"ledger %s, %w", ref.Segment, first, last, name, err)}
 	}
-	return fmt.Errorf("%w: segment %s, which has entries %d to %d of ledger %s, %w", kind, ref.Segment, first, last,
-		name, err)
+	return without
 }
+
+// elsewhereError is an error of a kind that says nothing of the store's file, which is as it should be.
+type elsewhereError struct{ kind, of error }
+
+// Error implements error.
+func (e elsewhereError) Error() string { return e.of.Error() }
+
+// Unwrap returns both, for errors.Is.
+func (e elsewhereError) Unwrap() []error { return []error{e.kind, e.of} }
 
 // EachPackRow calls f with a stored row of packs, or with those that lie in a segment in its place.
 func (v *View) EachPackRow(key, stored []byte, f func(key, stored []byte) error) error {
