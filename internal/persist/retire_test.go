@@ -710,6 +710,11 @@ func TestColdBucket(t *testing.T) {
 	if err := s.eachElsewhere(func(ref cold.Ref) error { one = ref.Segment; return nil }); err != nil {
 		t.Fatal(err)
 	}
+	b.Fail.Store(1)
+	if _, err := s.Scrub(t.Context(), 0); err != nil {
+		t.Errorf("a scrub reads the object store: %v", err)
+	}
+	b.Fail.Store(0)
 	b.Remove(t, one.String()+".cold")
 	if _, err := readAll(s); !errors.Is(err, ledger.ErrDamaged) ||
 		!strings.Contains(err.Error(), one.String()) || !strings.Contains(err.Error(), "is missing in s3://kept/") {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
@@ -24,8 +25,9 @@ const scrubSlice = 1 << 20
 // transaction, and continues after their last key in the next. What is written in between was
 // checked before it was written, or belongs to the next pass.
 //
-// It reads the blocks in segments, too. What is wrong with those concerns their ledgers alone: it is the error at the
-// end, and the store refuses nothing else.
+// It reads the blocks in segments, too, unless they are in a bucket: an object store checks them itself, and lets pay
+// for reading. What is wrong with them concerns their ledgers alone: it is the error at the end, and the store refuses
+// nothing else.
 func (s *Store) Scrub(ctx context.Context, rate int64) (read int64, err error) {
 	pass := scrub{store: s}
 	for began := time.Now(); ; {
@@ -72,6 +74,10 @@ func (c *scrub) segment() error {
 	key := c.cold[0]
 	c.cold = c.cold[1:]
 	return c.store.view(func(v *rows.View) error {
+		place, err := v.Retention()
+		if err != nil || blobs.IsBucket(place.Dir) {
+			return err
+		}
 		stored, err := v.Stored(rows.PacksBucket, key)
 		if err != nil {
 			return err
