@@ -71,9 +71,9 @@ func (u *Upkeep) scrubs(ctx context.Context, store checkable) {
 		switch {
 		case ctx.Err() != nil, errors.Is(err, ledger.ErrDamaged):
 			return
-		case err != nil: // the store has failed, or a read
+		case err != nil: // the store has failed, or a read, or a segment is missing
 			u.config.Logger.Warn("not all of the store could be checked: it is tried again", "error", err)
-			wait = min(wait, time.Minute)
+			wait = min(wait, max(time.Minute, 4*time.Since(began)))
 		default:
 			u.config.Whole(time.Now())
 			u.Verified(began, "every page and row of the file", read, nil)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -24,12 +25,22 @@ type file struct {
 	*memory.Store
 	bytes   int64
 	err     error // of each check
+	takes   time.Duration
 	damaged chan struct{}
 }
 
-func (f *file) Scrub(context.Context, int64) (int64, error) { return f.bytes, f.err }
-func (f *file) Damaged() <-chan struct{}                    { return f.damaged }
-func (f *file) Damage() error                               { return f.err }
+func (f *file) Scrub(ctx context.Context, _ int64) (int64, error) {
+	if f.takes > 0 {
+		select {
+		case <-ctx.Done():
+		case <-time.After(f.takes):
+		}
+	}
+	return f.bytes, f.err
+}
+
+func (f *file) Damaged() <-chan struct{} { return f.damaged }
+func (f *file) Damage() error            { return f.err }
 
 func newUpkeep(s ledger.Store, log *bytes.Buffer) *Upkeep {
 	return New(Config{Store: s, Interval: time.Hour, Version: "v1", Logger: slog.New(slog.NewTextHandler(log, nil)),
@@ -161,6 +172,22 @@ func TestChecks(t *testing.T) {
 			t.Errorf("%v", answer)
 		}
 	}
+}
+
+// A check that fails again and again, as while a segment is missing, takes a fifth of the time at most.
+func TestFailingChecksRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &file{Store: memory.New(memory.Config{}), err: errors.New("segment 1 is missing"), takes: 2 * time.Hour}
+		u, checks := newUpkeep(store, new(bytes.Buffer)), 0
+		u.config.Interval = 24 * time.Hour
+		u.config.Read = func(int64) { checks++ }
+		ctx, cancel := context.WithTimeout(t.Context(), 99*time.Hour)
+		defer cancel()
+		u.Run(ctx)
+		if checks != 10 {
+			t.Errorf("%d checks of two hours in 99 hours; want 10", checks)
+		}
+	})
 }
 
 // A note of another store, a torn one and one that cannot be written cost the knowledge and nothing else.
