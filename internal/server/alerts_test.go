@@ -33,7 +33,8 @@ func TestAlertsNameMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, shown := get(t, "http://"+s.HTTPAddr+"/metrics")
-	for _, file := range []string{"shared.go", "replication.go", "merging.go", "archive.go"} { // metrics of a store
+	// Of metrics that only some stores have, the sources tell.
+	for _, file := range []string{"shared.go", "replication.go", "merging.go", "archive.go", "cooling.go"} {
 		database, err := os.ReadFile("../../cmd/accountantd/" + file)
 		if err != nil {
 			t.Fatal(err)
