@@ -45,6 +45,8 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 	}
 	defer k.leave()
 	g := &r.Genesis
+	dataset := *g.Spec.Dataset
+	g.Spec.Dataset = &dataset // what follows from the datasets it comes from is written here, not into the caller's
 	if g.Time.IsZero() {
 		g.Time = k.Now()
 	}
@@ -90,11 +92,12 @@ func (k *Keeper) registered(g *ledger.Genesis) (ledger.Summary, error) {
 	if err != nil {
 		return ledger.Summary{}, err
 	}
-	there := sum.Genesis.Spec
-	g.Spec.Dataset.BudgetOf = there.Dataset.BudgetOf // it follows from derived_from
-	g.Spec.Dataset.ToConfirm = there.Dataset.ToConfirm
-	if !there.Equal(g.Spec) {
-		return ledger.Summary{}, ledger.Conflict(there, g.Spec)
+	there, asked := sum.Genesis.Spec, g.Spec
+	dataset := *asked.Dataset
+	dataset.BudgetOf, dataset.ToConfirm = there.Dataset.BudgetOf, there.Dataset.ToConfirm // they follow from the rest
+	asked.Dataset = &dataset
+	if !there.Equal(asked) {
+		return ledger.Summary{}, ledger.Conflict(there, asked)
 	}
 	return sum, nil
 }
