@@ -177,7 +177,7 @@ func TestChecks(t *testing.T) {
 // A check that fails again and again, as while a segment is missing, takes a fifth of the time at most.
 func TestFailingChecksRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &file{Store: memory.New(memory.Config{}), err: errors.New("segment 1 is missing"), takes: 2 * time.Hour}
+		store := &file{Store: memory.New(memory.Config{}), err: errors.New("segment 1 is lost"), takes: 2 * time.Hour}
 		u, checks := newUpkeep(store, new(bytes.Buffer)), 0
 		u.config.Interval = 24 * time.Hour
 		u.config.Read = func(int64) { checks++ }
