@@ -16,55 +16,112 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
-// createRoot makes a ledger that no other ledger pays for. Where its dataset is registered
-// it takes its share of that; and while it does, none is registered.
-func (k *Keeper) createRoot(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
-	payer, err := k.BudgetOf(g.Spec.DatasetID)
+// A ledger's share is set aside in what stands above it, its parent or its dataset's record, by the write that makes
+// the ledger, raises its budgets or registers the dataset. It is given back or spent after the ledger is closed, each
+// by an entry in a lane of its own: what a crash cuts off is completed when it is tried again. Until then what stands
+// above holds too much, never too little.
+
+// giver gives ledgers their shares of one that stands above them, and is held.
+type giver struct {
+	k      *Keeper
+	batch  *ledger.Batch
+	view   ledger.View
+	prices *budget.Prices // of the shares
+	caller string         // who must have the right to take them
+}
+
+// give sets aside what a ledger may spend; of an adopted one that is closed it charges what that has spent. It does so
+// in lanes of its own, whose names begin with lane.
+func (g *giver) give(c share.Child, lane string) error {
+	shares, err := c.Shares(g.view)
+	if err != nil {
+		return err
+	}
+	for i, share := range shares {
+		made, err := g.k.decideAs(g.batch, ledger.Request{Writer: daemons(fmt.Sprintf("%s-%d", lane, i)), Action: share,
+			Caller: g.caller, Prices: g.prices})
+		if err == nil && c.Ended() {
+			_, err = g.k.decideOwn(g.batch, fmt.Sprintf("request/settle-%d", made.Position),
+				ledger.Commit{Reservation: made.Position, Events: share.Events})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allocation begins the lanes in which a new ledger's share is set aside.
+func allocation(name string) string { return "request/allocate-" + token(name) }
+
+// token stands for a text in the name of a lane.
+func token(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+// above returns the name of what stands above a ledger: its parent, or the record of its dataset; "" for none.
+func (k *Keeper) above(s ledger.Spec) (string, error) {
+	if s.Parent != "" && !ledger.IsDataset(s.Parent) {
+		return s.Parent, nil
+	}
+	return k.BudgetOf(s.DatasetID)
+}
+
+// create makes a ledger that is not there. While it does, no dataset is registered: a registration knows all ledgers
+// that it adopts, and those below them.
+func (k *Keeper) create(ctx context.Context, g ledger.Genesis, caller string) (sum ledger.Summary, _ bool, err error) {
+	if g.Resolution, err = k.resolve(ctx, g.Spec); err != nil {
+		return sum, false, err
+	}
+	above, err := k.above(g.Spec)
 	var prices *budget.Prices
-	if err == nil && payer != "" {
-		prices, err = k.priceChild(ctx, payer, g.Spec, g.Resolution)
+	if err == nil && above != "" {
+		prices, err = k.priceShares(ctx, k.reading(above), share.Child{Spec: g.Spec, Resolution: g.Resolution})
 	}
 	if err != nil {
-		return ledger.Summary{}, false, err
+		return sum, false, err
 	}
 	k.registering.RLock()
 	defer k.registering.RUnlock()
-	payer, err = k.BudgetOf(g.Spec.DatasetID) // which may have been registered meanwhile
-	switch {
+	refuse := func(format string, args ...any) (ledger.Summary, bool, error) {
+		return sum, false, fmt.Errorf("%w: %s", ledger.ErrDataset, fmt.Sprintf(format, args...))
+	}
+	above, err = k.above(g.Spec) // the dataset may have been registered meanwhile
+	switch id := g.Spec.DatasetID; {
 	case err != nil:
-		return ledger.Summary{}, false, err
-	case payer != "":
-		g.Spec.Parent = payer
+		return sum, false, err
+	case above != "":
+		g.Spec.Parent = above
 		return k.createUnder(ctx, g, caller, prices)
-	case ledger.IsDataset(g.Spec.Parent):
-		return ledger.Summary{}, false, fmt.Errorf("%w: parent: %s; allowed: none: the dataset_id says whose "+
-			"budget it is",
-			ledger.ErrDataset, g.Spec.Parent)
-	case k.fleet != nil && g.Spec.DatasetID != "":
+	case g.Spec.Parent != "":
+		return refuse("parent: %s; allowed: none: the dataset_id says whose budget it is", g.Spec.Parent)
+	case k.fleet != nil && id != "":
 		// Another daemon may register the dataset at this moment, and has listed its ledgers already.
-		return ledger.Summary{}, false, fmt.Errorf("%w: dataset_id: %q is of no registered dataset, and where several "+
-			"daemons serve the ledgers it must be registered first: accountctl dataset create %s; allowed: that, or "+
-			"no dataset_id", ledger.ErrDataset, g.Spec.DatasetID, g.Spec.DatasetID)
+		return refuse("dataset_id: %q is of no registered dataset, and where several daemons serve the ledgers it "+
+			"must be registered first: accountctl dataset create %s; allowed: that, or no dataset_id", id, id)
 	case k.config.RequireDataset != nil && k.config.RequireDataset() && !ledger.IsSystem(g.Spec.Name):
-		return ledger.Summary{}, false, fmt.Errorf("%w: dataset_id: %q is of no registered dataset, which the "+
-			"store requires; allowed: that of a registered one (accountctl dataset list), or to register it: "+
-			"accountctl dataset create", ledger.ErrDataset, g.Spec.DatasetID)
+		return refuse("dataset_id: %q is of no registered dataset, which the store requires; allowed: that of a "+
+			"registered one (accountctl dataset list), or to register it: accountctl dataset create", id)
 	}
 	return k.config.Store.Create(g)
 }
 
-// createUnder makes a ledger and takes its share of its dataset's or its parent's budget, in one write.
+// createUnder makes a ledger and takes its share of what stands above it, in one write.
 func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller string,
 	prices *budget.Prices) (sum ledger.Summary, created bool, err error) {
 	if k.config.Digest == nil {
 		return ledger.Summary{}, false, errNoDigest
 	}
+	child := share.Child{Spec: g.Spec, Resolution: g.Resolution}
 	err = fleet.Until(func() error {
 		return k.together(ctx, []string{g.Spec.Parent}, func(all []*member) (bool, error) {
-			if err := k.allocate(ctx, all[0], g, caller, prices); err != nil {
+			view, err := all[0].view(ctx)
+			if err != nil {
 				return false, err
 			}
-			err := k.commit(all, ledger.Proposal{Ledger: g.Spec.Name, Genesis: &g})
+			above := giver{k, all[0].batch, view, prices, caller}
+			if err := above.give(child, allocation(g.Spec.Name)); err != nil {
+				return false, child.Refused(err, view)
+			}
+			err = k.commit(all, ledger.Proposal{Ledger: g.Spec.Name, Genesis: &g})
 			if errors.Is(err, ledger.ErrConflict) {
 				if _, _, e := k.config.Store.GenesisRecord(g.Spec.Name); e == nil { // the name was taken meanwhile
 					err = ledger.ErrExists
@@ -77,37 +134,6 @@ func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller strin
 		sum, err = lookup.Summary(k.config.Store, g.Spec.Name)
 	}
 	return sum, err == nil, err
-}
-
-// allocation is the lane in which a new ledger's share is set aside.
-func allocation(name string) string { return "request/allocate-" + token(name) + "-0" }
-
-// token stands for a text in the name of a lane.
-func token(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
-
-// A child ledger's share is set aside in its parent by the write that makes the child. It is given back or spent
-// after the child is closed, each by an entry in a lane of its own: what a crash cuts off is completed when it is
-// tried again. Until then the parent holds too much, never too little.
-
-// allocate sets aside what a new ledger may spend in its parent, which is held.
-func (k *Keeper) allocate(ctx context.Context, parent *member, g ledger.Genesis, caller string,
-	prices *budget.Prices) error {
-	view, err := parent.view(ctx)
-	if err != nil {
-		return err
-	}
-	v, err := share.Allocate(view, g.Spec, g.Resolution)
-	if err == nil {
-		_, err = k.decideShare(parent.batch, allocation(g.Spec.Name), v, caller, prices)
-	}
-	if err == nil {
-		return nil
-	}
-	err = share.InItsWords(err, view, g.Spec, g.Resolution)
-	if d := view.Genesis.Spec; d.Dataset != nil {
-		return fmt.Errorf("dataset %s: %w", d.DatasetID, err)
-	}
-	return fmt.Errorf("parent: %s: %w", g.Spec.Parent, err)
 }
 
 // raiseUnder raises the budgets of a ledger below a dataset, and takes the new share of
@@ -126,7 +152,7 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 	raised.CheckOnly = false         // what is taken of the dataset depends on it
 	raise := r.Action.(ledger.Raise) // nothing else is decided together with the dataset
 	spec.Budgets = raise.Budgets
-	prices, err := k.priceChild(ctx, parent, spec, raise.Resolution)
+	prices, err := k.priceShares(ctx, k.reading(parent), share.Child{Spec: spec, Resolution: raise.Resolution})
 	if err != nil {
 		if written, e := k.written(name, &r); e != nil || !written {
 			return Result{}, cmp.Or(e, err)
@@ -138,11 +164,20 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 			if result = v.result; v.kind == settled || v.err != nil {
 				return v.kind == settled, v.err
 			}
-			if err := k.retake(ctx, all[0], all[1], r, prices); err != nil || r.CheckOnly {
+			view, err := all[1].view(ctx)
+			if err != nil {
 				return false, err
 			}
-			err := k.commit(all)
-			if err == nil {
+			child := share.Child{}
+			child.Spec, child.Resolution = all[0].batch.Raised()
+			dataset := giver{k, all[1].batch, view, prices, r.Caller}
+			if err := dataset.again(child, r); err != nil {
+				return false, child.Refused(err, view)
+			}
+			if r.CheckOnly {
+				return false, nil
+			}
+			if err = k.commit(all); err == nil {
 				result = Result{all[0].receipt(v.entry), false}
 			}
 			return true, err
@@ -151,32 +186,18 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 	return result, err
 }
 
-// retake gives back what a ledger holds of its dataset, and takes what it may spend after
-// a raise. A share that is not held any more, as a restore has charged it, stays charged.
-func (k *Keeper) retake(ctx context.Context, h, d *member, r ledger.Request, prices *budget.Prices) error {
-	dataset, err := d.view(ctx)
-	if err != nil {
-		return err
-	}
-	spec, resolution := h.batch.Raised()
-	for _, open := range dataset.Reservations {
-		if open.Child == spec.Name && err == nil {
-			lane := fmt.Sprintf("request/release-%d", open.Position)
-			_, err = k.decideOwn(d.batch, lane, ledger.Release{Reservation: open.Position})
+// again takes back what a ledger holds, and gives it what it may spend after the raise r. A share that is not held any
+// more, as a restore has charged it, stays charged.
+func (g *giver) again(c share.Child, r ledger.Request) error {
+	for _, open := range g.view.Reservations {
+		if open.Child != c.Spec.Name {
+			continue
+		}
+		lane := fmt.Sprintf("request/release-%d", open.Position)
+		if _, err := g.k.decideOwn(g.batch, lane, ledger.Release{Reservation: open.Position}); err != nil {
+			return err
 		}
 	}
-	var v ledger.Reserve
-	if err == nil {
-		v, err = share.Allocate(dataset, spec, resolution)
-	}
-	if err == nil {
-		lane := "request/raise-" + token(fmt.Sprintf("%s %q %q %d", spec.Name, r.Writer.Principal, r.Writer.Name,
-			r.Sequence))
-		_, err = k.decideShare(d.batch, lane, v, r.Caller, prices)
-	}
-	if err != nil {
-		err = share.InItsWords(err, dataset, spec, resolution)
-		return fmt.Errorf("dataset %s: %w", dataset.Genesis.Spec.DatasetID, err)
-	}
-	return nil
+	return g.give(c, "request/raise-"+token(fmt.Sprintf("%s %q %q %d", c.Spec.Name, r.Writer.Principal, r.Writer.Name,
+		r.Sequence)))
 }

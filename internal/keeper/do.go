@@ -135,8 +135,7 @@ func (k *Keeper) settleChild(ctx context.Context, name string) {
 // write appends an action of the daemon's own, in a lane of its own.
 func (k *Keeper) write(ctx context.Context, name, lane string, v ledger.Action) (Result, error) {
 	return k.Do(ctx, name, ledger.Request{
-		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Sequence: 1, Digest: k.config.Digest(v),
-		Action: v,
+		Writer: daemons(lane), Sequence: 1, Digest: k.config.Digest(v), Action: v,
 	})
 }
 

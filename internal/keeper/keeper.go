@@ -102,44 +102,36 @@ func (k *Keeper) CreateFor(ctx context.Context, g ledger.Genesis, caller string)
 	if g.Time.IsZero() {
 		g.Time = k.Now()
 	}
-	if there, err := k.existing(g); !errors.Is(err, ledger.ErrNotFound) {
+	if there, err := k.existing(g.Spec); !errors.Is(err, ledger.ErrNotFound) {
 		return there, false, err
 	}
 	sum, created, err := k.create(ctx, g, caller)
 	if err != nil && !errors.Is(err, ledger.ErrUnknown) { // another daemon may have made it since: see written
-		if there, e := k.existing(g); !errors.Is(e, ledger.ErrNotFound) {
+		if there, e := k.existing(g.Spec); !errors.Is(e, ledger.ErrNotFound) {
 			return there, false, e
 		}
 	}
 	return sum, created, err
 }
 
-// existing returns the ledger of an equal spec that is there: ledger.ErrNotFound if there is none.
-func (k *Keeper) existing(g ledger.Genesis) (ledger.Summary, error) {
-	there, err := lookup.Summary(k.config.Store, g.Spec.Name)
+// existing returns the ledger of an equal spec that is there: ledger.ErrNotFound if there is none, and ErrExists where
+// its spec is another.
+func (k *Keeper) existing(asked ledger.Spec) (ledger.Summary, error) {
+	sum, err := lookup.Summary(k.config.Store, asked.Name)
 	if err != nil {
 		return ledger.Summary{}, err
 	}
-	if p := there.Genesis.Spec.Parent; ledger.IsDataset(p) && g.Spec.Parent == "" {
-		g.Spec.Parent = p // as it was when the ledger was created
+	there := sum.Genesis.Spec
+	if ledger.IsDataset(there.Parent) && asked.Parent == "" {
+		asked.Parent = there.Parent // as it was when the ledger was created
 	}
-	sum, _, err := k.config.Store.Create(g)
-	return sum, err
-}
-
-// create makes a ledger that is not there.
-func (k *Keeper) create(ctx context.Context, g ledger.Genesis, caller string) (sum ledger.Summary, _ bool, err error) {
-	if g.Resolution, err = k.resolve(ctx, g.Spec); err != nil {
-		return sum, false, err
+	if asked.Dataset != nil && there.Dataset != nil {
+		d := *asked.Dataset
+		d.BudgetOf, d.ToConfirm = there.Dataset.BudgetOf, there.Dataset.ToConfirm // they follow from the rest
+		asked.Dataset = &d
 	}
-	if g.Spec.Parent != "" && !ledger.IsDataset(g.Spec.Parent) {
-		prices, err := k.priceChild(ctx, g.Spec.Parent, g.Spec, g.Resolution)
-		if err != nil {
-			return sum, false, err
-		}
-		k.registering.RLock() // a registration knows all ledgers below those that it adopts
-		defer k.registering.RUnlock()
-		return k.createUnder(ctx, g, caller, prices)
+	if !there.Equal(asked) {
+		return ledger.Summary{}, ledger.Conflict(there, asked)
 	}
-	return k.createRoot(ctx, g, caller)
+	return sum, nil
 }

@@ -51,65 +51,51 @@ func (k *Keeper) capOf(ctx context.Context, parent string) (*ledger.ChargeCap, e
 	return known.(*ledger.ChargeCap), nil
 }
 
-// priceShares finds what shares cost of the limits of the ledger above, before anything is held or locked: whoever
-// needs a ledger that the decision holds would wait for the prices as well. read reads the ledger above, and taken
-// says what is to be set aside in it. If either fails, no prices are found, and the decision says what is wrong.
-func (k *Keeper) priceShares(ctx context.Context, read reading,
-	taken func(above ledger.View) ([]ledger.Reserve, error)) (*budget.Prices, error) {
+// priceShares finds what the shares of ledgers cost of the limits of the one above them, before anything is held or
+// locked: whoever needs a ledger that the decision holds would wait for the prices as well. read reads the ledger
+// above. If that or a share fails, no prices are found, and the decision says what is wrong.
+func (k *Keeper) priceShares(ctx context.Context, read reading, all ...share.Child) (*budget.Prices, error) {
 	var above ledger.View
 	if read(ctx, func(s *ledger.State) { above = s.View() }) != nil {
 		return nil, ctx.Err()
 	}
-	shares, err := taken(above)
-	if err != nil {
-		return nil, ctx.Err()
-	}
-	var all ledger.Reserve
-	for _, v := range shares {
-		all.Events = append(all.Events, v.Events...)
+	var taken ledger.Reserve
+	for _, c := range all {
+		shares, err := c.Shares(above)
+		if err != nil {
+			return nil, ctx.Err()
+		}
+		for _, v := range shares {
+			taken.Events = append(taken.Events, v.Events...)
+		}
 	}
 	var p *budget.Prices
-	if read(ctx, func(s *ledger.State) { p = s.Unpriced(all.Details()) }) != nil {
+	if read(ctx, func(s *ledger.State) { p = s.Unpriced(taken.Details()) }) != nil {
 		return nil, ctx.Err()
 	}
 	return k.find(ctx, p)
 }
 
-// priceChild finds what the share of a ledger with this spec, which came to r, costs of the ledger above.
-func (k *Keeper) priceChild(ctx context.Context, above string, spec ledger.Spec,
-	r ledger.Resolution) (*budget.Prices, error) {
-	return k.priceShares(ctx, k.reading(above), func(above ledger.View) ([]ledger.Reserve, error) {
-		v, err := share.Allocate(above, spec, r)
-		return []ledger.Reserve{v}, err
-	})
-}
-
 // priceAdopted finds what the shares of the ledgers that a dataset adopts cost of its limits. fresh is the dataset's
-// record if it has a budget of its own.
+// record if it has a budget of its own. What fails, the decision says.
 func (k *Keeper) priceAdopted(ctx context.Context, g *ledger.Genesis, fresh *ledger.State) (*budget.Prices, error) {
-	if lookup.Join(ctx, k.config.Store, k.View, &g.Spec) != nil {
-		return nil, ctx.Err() // the decision says what is wrong
+	err := lookup.Join(ctx, k.config.Store, k.View, &g.Spec)
+	var names []string
+	if err == nil {
+		names, _, err = lookup.Family(ctx, k.config.Store, g.Spec.Name)
+	}
+	all := make([]share.Child, len(names))
+	for i, name := range names {
+		if err == nil {
+			err = k.read(ctx, name, func(s *ledger.State) { all[i] = share.Adopted(s.View()) })
+		}
+	}
+	if err != nil {
+		return nil, ctx.Err()
 	}
 	read := func(_ context.Context, f func(*ledger.State)) error { f(fresh); return nil }
 	if of := g.Spec.Dataset.BudgetOf; of != "" {
 		read = k.reading(of)
 	}
-	return k.priceShares(ctx, read, func(dataset ledger.View) (all []ledger.Reserve, _ error) {
-		names, _, err := lookup.Family(ctx, k.config.Store, g.Spec.Name)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			var child ledger.View
-			if err := k.read(ctx, name, func(s *ledger.State) { child = s.View() }); err != nil {
-				return nil, err
-			}
-			shares, err := share.AllocatePast(dataset, child)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, shares...)
-		}
-		return all, nil
-	})
+	return k.priceShares(ctx, read, all...)
 }

@@ -51,7 +51,7 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 		g.Time = k.Now()
 	}
 	g.StoreID = k.storeID
-	if sum, err = k.registered(g); !errors.Is(err, ledger.ErrNotFound) {
+	if sum, err = k.existing(g.Spec); !errors.Is(err, ledger.ErrNotFound) {
 		return sum, false, nil, err
 	}
 	if g.Spec.Policy == ledger.Filtered {
@@ -68,7 +68,7 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 	k.registering.Lock()
 	defer k.registering.Unlock()
 	err = fleet.Until(func() (err error) {
-		if sum, err = k.registered(g); !errors.Is(err, ledger.ErrNotFound) {
+		if sum, err = k.existing(g.Spec); !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
 		if err = lookup.Join(ctx, k.config.Store, k.View, &g.Spec); err == nil {
@@ -78,28 +78,11 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 		return err
 	})
 	if err != nil || created { // it is there, or another daemon has registered it since and that is why: see written
-		if there, e := k.registered(g); !errors.Is(e, ledger.ErrNotFound) {
+		if there, e := k.existing(g.Spec); !errors.Is(e, ledger.ErrNotFound) {
 			return there, created && e == nil, adopted, e
 		}
 	}
 	return sum, created, adopted, err
-}
-
-// registered finds the dataset that is there under the name: ledger.ErrNotFound if there
-// is none, and ErrExists where its spec is another.
-func (k *Keeper) registered(g *ledger.Genesis) (ledger.Summary, error) {
-	sum, err := lookup.Summary(k.config.Store, g.Spec.Name)
-	if err != nil {
-		return ledger.Summary{}, err
-	}
-	there, asked := sum.Genesis.Spec, g.Spec
-	dataset := *asked.Dataset
-	dataset.BudgetOf, dataset.ToConfirm = there.Dataset.BudgetOf, there.Dataset.ToConfirm // they follow from the rest
-	asked.Dataset = &dataset
-	if !there.Equal(asked) {
-		return ledger.Summary{}, ledger.Conflict(there, asked)
-	}
-	return sum, nil
 }
 
 // adopt makes the dataset with the shares of the ledgers that are there. The ledgers below them are held, too.
@@ -123,14 +106,14 @@ func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State,
 		if err := k.charged(ctx, overlap, spec, family); err != nil {
 			return false, err
 		}
-		a := adoption{k: k, name: spec.Name, prices: prices}
+		a := adoption{giver: giver{k: k, prices: prices}}
 		own := ledger.NewBatch(fresh)
 		if of == "" {
 			a.batch, a.view = own, fresh.View()
 			own.Bound()
 		} else {
 			above := all[len(all)-1]
-			a.batch, a.name = above.batch, of
+			a.batch = above.batch
 			if a.view, err = above.view(ctx); err != nil {
 				return false, err
 			}
@@ -158,11 +141,7 @@ func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State,
 
 // adoption collects what is decided in the record of the dataset that adopts.
 type adoption struct {
-	k       *Keeper
-	name    string // of the record
-	batch   *ledger.Batch
-	view    ledger.View
-	prices  *budget.Prices // of the shares
+	giver
 	charged bool
 	wrong   []string // why ledgers cannot be adopted
 }
@@ -221,29 +200,14 @@ func (a *adoption) take(ctx context.Context, h *member) error {
 	if err := a.version(s.DatasetID, s.DatasetVersion, nil); err != nil {
 		return err
 	}
-	shares, err := share.AllocatePast(a.view, child)
-	if err != nil {
+	if err := a.give(share.Adopted(child), allocation(s.Name)); err != nil {
 		return err
-	}
-	for i, share := range shares {
-		lane := allocation(s.Name)
-		if i > 0 {
-			lane = fmt.Sprintf("request/allocate-%s-past-%d", token(s.Name), i)
-		}
-		made, err := a.k.decideShare(a.batch, lane, share, "", a.prices)
-		if err == nil && child.Closed {
-			err = a.own(fmt.Sprintf("request/settle-%d", made.Position),
-				ledger.Commit{Reservation: made.Position, Events: share.Events})
-		}
-		if err != nil {
-			return err
-		}
 	}
 	a.charged = a.charged || child.Total > 0 || len(child.Reservations) > 0 || len(child.Assumptions) > 0
 	if child.Closed {
 		return nil
 	}
-	_, err = a.k.decideOwn(h.batch, "request/adopt", ledger.Adopt{Dataset: a.name})
+	_, err = a.k.decideOwn(h.batch, "request/adopt", ledger.Adopt{Dataset: a.view.Genesis.Spec.Name})
 	return err
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/budget"
 )
 
 // hold waits until the batches that are being decided in ledgers are written. Their queues then stand
@@ -79,16 +78,12 @@ func (k *Keeper) free(all []*member) {
 	k.freeAll(queues)
 }
 
+// daemons is a lane of the daemon's own.
+func daemons(lane string) ledger.Writer { return ledger.Writer{Principal: ledger.Daemon, Name: lane} }
+
 // decideOwn decides an action of the daemon's own in a lane of its own.
 func (k *Keeper) decideOwn(b *ledger.Batch, lane string, v ledger.Action) (ledger.Entry, error) {
-	return k.decideShare(b, lane, v, "", nil)
-}
-
-// decideShare is decideOwn of what a caller must have the right to, with its prices.
-func (k *Keeper) decideShare(b *ledger.Batch, lane string, v ledger.Action, caller string,
-	prices *budget.Prices) (ledger.Entry, error) {
-	return k.decideAs(b, ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Action: v,
-		Caller: caller, Prices: prices})
+	return k.decideAs(b, ledger.Request{Writer: daemons(lane), Action: v})
 }
 
 // decideAs decides the first request of a writer's lane.

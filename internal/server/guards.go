@@ -65,20 +65,13 @@ func (s *service) choosing(ctx context.Context, choose func(stop func() bool) er
 // or its dataset if that is registered; nil if nothing does.
 func (s *service) payer(ctx context.Context, asked *pb.LedgerSpec) (*pb.LedgerSpec, error) {
 	name := asked.GetParent()
-	if name == "" && asked.GetDatasetId() != "" {
-		of, err := wire.DatasetName("dataset_id", asked.GetDatasetId())
-		if err != nil {
-			return nil, nil //nolint:nilerr // the creation says what is wrong
-		}
-		name = of
-	}
 	if name == "" {
-		return nil, nil
+		var err error
+		if name, err = s.keeper.BudgetOf(asked.GetDatasetId()); err != nil || name == "" {
+			return nil, err
+		}
 	}
 	v, err := s.keeper.View(ctx, name)
-	if err == nil && v.Genesis.Spec.Dataset != nil && v.Genesis.Spec.Dataset.BudgetOf != "" {
-		v, err = s.keeper.View(ctx, v.Genesis.Spec.Dataset.BudgetOf)
-	}
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, nil // the creation says so, if it has to be there
 	}

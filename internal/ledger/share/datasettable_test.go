@@ -78,7 +78,7 @@ func canHave(t *testing.T, dataset, child ledger.Spec) bool {
 	s := ledger.NewState(resolved(t, dataset), nil)
 	g := resolved(t, child).Genesis
 	g.Spec.Name = "child"
-	v, err := Allocate(s.View(), g.Spec, g.Resolution)
+	v, err := one(s.View(), g.Spec, g.Resolution)
 	if err != nil {
 		return false
 	}

@@ -14,15 +14,23 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// InItsWords says a parent's refusal of a Filtered child in the numbers of the child's own budget, which its creator
-// gave, and the largest such budget that fits. Other errors stay as they are.
-func InItsWords(refusal error, parent ledger.View, child ledger.Spec, r ledger.Resolution) error {
+// Refused is why the ledger above c refuses its share. That it has not as much left is said in the numbers of c's own
+// budget, which its creator gave, and with the largest such budget that fits.
+func (c Child) Refused(refusal error, above ledger.View) error {
+	refusal = c.inItsWords(refusal, above)
+	if s := above.Genesis.Spec; s.Dataset != nil {
+		return fmt.Errorf("dataset %s: %w", s.DatasetID, refusal)
+	}
+	return fmt.Errorf("parent: %s: %w", above.Genesis.Spec.Name, refusal)
+}
+
+func (c Child) inItsWords(refusal error, parent ledger.View) error {
 	var e *budget.Error
-	if !errors.As(refusal, &e) || child.Policy != ledger.Filtered || parent.Genesis.Spec.Policy != ledger.Filtered {
+	if !errors.As(refusal, &e) || c.Spec.Policy != ledger.Filtered || parent.Genesis.Spec.Policy != ledger.Filtered {
 		return refusal
 	}
-	for i, limit := range r.Limits {
-		b := child.Budgets[i]
+	for i, limit := range c.Resolution.Limits {
+		b := c.Spec.Budgets[i]
 		b.Order = limit.Order
 		if _, ok := shareOf(parent, b); !ok {
 			continue

@@ -9,45 +9,46 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// AllocatePast is what a ledger that was there before its dataset was registered needs set
-// aside in the dataset's record: as of Allocate all that it may spend, which covers what it
-// has spent. A closed ledger spends nothing any more. It needs what Settle would charge
-// for it; without a budget, or with more charged than that, every event at its own cost,
-// in several entries where they are many.
-func AllocatePast(dataset, child ledger.View) ([]ledger.Reserve, error) {
-	spec := child.Genesis.Spec
-	if err := mayHave(dataset, spec); err != nil {
-		return nil, err
+// Adopted is a ledger that was there before its dataset was registered.
+func Adopted(v ledger.View) Child {
+	c := Child{Spec: v.Genesis.Spec, Resolution: v.Resolution, past: &v}
+	c.Spec.Budgets = nil
+	for _, b := range v.Budgets {
+		c.Spec.Budgets = append(c.Spec.Budgets, b.Budget)
 	}
-	over := overrun(child)
+	return c
+}
+
+// Ended reports whether c was adopted and spends nothing any more, so that its share is charged at once.
+func (c Child) Ended() bool { return c.past != nil && c.past.Closed }
+
+// spent is what an adopted ledger has spent, where that is not covered by all that it may spend: of a closed one what
+// Settle would charge for it; without a budget, or with more charged than that, every event at its own cost, in
+// several entries where they are many. It is nil otherwise.
+func (c Child) spent(dataset ledger.View) (list []ledger.Reserve, err error) {
+	spec, over := c.Spec, overrun(*c.past)
 	switch {
-	case child.Unreconciled:
+	case c.past.Unreconciled:
 		return nil, refuse(ledger.ErrDataset, "it has lost entries and needs reconciling; "+
 			"allowed: a ledger that is reconciled: accountctl ledger reconcile %s", spec.Name)
-	case !child.Closed && spec.Policy == ledger.Descriptive:
+	case !c.past.Closed && spec.Policy == ledger.Descriptive:
 		return nil, refuse(ledger.ErrDataset, "it has no budget (DESCRIPTIVE), so that nothing bounds what it may "+
 			"still spend; allowed: a closed one, of which every charge is counted: accountctl ledger close %s",
 			spec.Name)
-	case !child.Closed && over:
+	case !c.past.Closed && over:
 		return nil, refuse(ledger.ErrDataset, "more was charged to it than it may spend; allowed: a closed one, of "+
 			"which every charge is counted: accountctl ledger close %s", spec.Name)
+	case !c.past.Closed || spec.Policy == ledger.Filtered && !over:
+		return nil, nil
 	}
-	if !child.Closed || spec.Policy == ledger.Filtered && !over {
-		spec.Budgets = nil
-		for _, b := range child.Budgets {
-			spec.Budgets = append(spec.Budgets, b.Budget)
-		}
-		v, err := Allocate(dataset, spec, child.Resolution)
-		return []ledger.Reserve{v}, err
-	}
-	for _, p := range child.Charged.Parts {
+	for _, p := range c.past.Charged.Parts {
 		if reason := cannot(dataset, p.Mechanism); reason != "" {
 			return nil, refuse(ledger.ErrDataset, "the dataset's budget cannot be charged for %v: %s; allowed: "+
 				"another guard", p.Mechanism, reason)
 		}
 	}
-	var list []ledger.Reserve
-	for events := range slices.Chunk(mechanism.EventsOf(child.Charged.Parts), maxAllocated) {
+	list = []ledger.Reserve{}
+	for events := range slices.Chunk(mechanism.EventsOf(c.past.Charged.Parts), maxAllocated) {
 		list = append(list, ledger.Reserve{Child: spec.Name, Events: events})
 	}
 	return list, nil

@@ -17,44 +17,63 @@ import (
 // maxAllocated bounds the events that are set aside for a child: those of one entry.
 const maxAllocated = 1000
 
-// Allocate is what a ledger with this spec, which came to r, needs set aside in its
-// parent: everything it may spend. Of Planned those are the plan's events; of
-// Filtered the bound of its first budget, as one declared guarantee, that the parent
-// can charge: all budgets are enforced, so each one's bound holds.
+// Child is a ledger that takes its share of what stands above it: of its parent's budget, or of its dataset's.
+type Child struct {
+	Spec       ledger.Spec // with the budgets that are in force
+	Resolution ledger.Resolution
+
+	past *ledger.View // of a ledger that was there before its dataset was registered
+}
+
+// Shares are what c needs set aside in the ledger above it: everything it may spend. Of Planned those are the plan's
+// events; of Filtered the bound of its first budget, as one declared guarantee, that the ledger above can charge: all
+// budgets are enforced, so each one's bound holds. It is one entry, unless c was adopted.
 //
-// The error is ErrParent where the parent cannot be one. That the parent has that
-// much left is for the decision to find. See docs/math/children.md §5.5.
-func Allocate(parent ledger.View, child ledger.Spec, r ledger.Resolution) (ledger.Reserve, error) {
-	if err := mayHave(parent, child); err != nil {
-		return ledger.Reserve{}, err
+// The error is ErrParent where that ledger cannot be above c. That it has that much left is for the decision to find.
+// See docs/math/children.md §5.5.
+func (c Child) Shares(above ledger.View) ([]ledger.Reserve, error) {
+	if err := mayHave(above, c.Spec); err != nil {
+		return nil, err
 	}
-	p := parent.Genesis.Spec
-	v := ledger.Reserve{Child: child.Name}
-	switch child.Policy {
-	case ledger.Planned:
-		if v.Events = mechanism.EventsOf(r.Plan); len(v.Events) > maxAllocated {
-			return ledger.Reserve{}, refuse(ledger.ErrParent, "plan: %d mechanisms and 2^32 of one mechanism; "+
-				"allowed: at most %d with a parent", len(v.Events), maxAllocated)
+	if c.past != nil {
+		if list, err := c.spent(above); list != nil || err != nil {
+			return list, err
 		}
-		return v, nil
+	}
+	events, err := c.whole(above)
+	if err != nil {
+		return nil, err
+	}
+	return []ledger.Reserve{{Child: c.Spec.Name, Events: events}}, nil
+}
+
+// whole is what c may spend.
+func (c Child) whole(above ledger.View) ([]mechanism.Event, error) {
+	switch c.Spec.Policy {
+	case ledger.Planned:
+		events := mechanism.EventsOf(c.Resolution.Plan)
+		if len(events) > maxAllocated {
+			return nil, refuse(ledger.ErrParent, "plan: %d mechanisms and 2^32 of one mechanism; allowed: at most %d "+
+				"with a parent", len(events), maxAllocated)
+		}
+		return events, nil
 	case ledger.Filtered:
 		why := ""
-		for i, limit := range r.Limits {
-			for _, m := range limit.Declared(child.Budgets[i]) {
-				reason := cannot(parent, m)
+		for i, limit := range c.Resolution.Limits {
+			for _, m := range limit.Declared(c.Spec.Budgets[i]) {
+				reason := cannot(above, m)
 				if reason == "" {
-					v.Events = []mechanism.Event{{Mechanism: m, Count: 1}}
-					return v, nil
+					return []mechanism.Event{{Mechanism: m, Count: 1}}, nil
 				}
-				why += fmt.Sprintf("; budgets[%d] (%v) would be set aside as %v, but %s", i, child.Budgets[i], m,
+				why += fmt.Sprintf("; budgets[%d] (%v) would be set aside as %v, but %s", i, c.Spec.Budgets[i], m,
 					reason)
 			}
 		}
-		return ledger.Reserve{}, refuse(ledger.ErrParent, "%s cannot set aside any of these budgets%s; allowed: %s",
-			p.Name, why, takes(parent))
+		return nil, refuse(ledger.ErrParent, "%s cannot set aside any of these budgets%s; allowed: %s",
+			above.Genesis.Spec.Name, why, takes(above))
 	}
-	return ledger.Reserve{}, refuse(ledger.ErrParent, "policy: %v; allowed: PLAN or FILTER, which have a bound "+
-		"to set aside", child.Policy)
+	return nil, refuse(ledger.ErrParent, "policy: %v; allowed: PLAN or FILTER, which have a bound to set aside",
+		c.Spec.Policy)
 }
 
 // takes says which children a parent can have, in words.

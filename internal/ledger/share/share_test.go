@@ -16,7 +16,7 @@ import (
 )
 
 // What a child has set aside is the first bound that the parent's guards can charge.
-func TestAllocate(t *testing.T) {
+func TestShares(t *testing.T) {
 	const big = 1e6
 	budget := func(g accountant.Guard, numbers ...float64) accountant.Budget {
 		b := accountant.Budget{Guard: g, Epsilon: numbers[0], Delta: numbers[1]}
@@ -76,7 +76,7 @@ func TestAllocate(t *testing.T) {
 		parent := ledger.NewState(resolved(t, parents[c.parent]), nil)
 		child := resolved(t, c.child).Genesis
 		child.Spec.Name = "child"
-		v, err := Allocate(parent.View(), child.Spec, child.Resolution)
+		v, err := one(parent.View(), child.Spec, child.Resolution)
 		if c.want == nil {
 			if !errors.Is(err, ledger.ErrParent) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s of %s: %+v, %v; want %s", c.child.Policy, c.parent, v, err, c.says)
@@ -94,7 +94,16 @@ func TestAllocate(t *testing.T) {
 	}
 }
 
-func TestAllocateRefusals(t *testing.T) {
+// one is the only entry that a child needs.
+func one(above ledger.View, s ledger.Spec, r ledger.Resolution) (ledger.Reserve, error) {
+	list, err := Child{Spec: s, Resolution: r}.Shares(above)
+	if err != nil || len(list) != 1 {
+		return ledger.Reserve{}, err
+	}
+	return list[0], nil
+}
+
+func TestSharesRefused(t *testing.T) {
 	spec := filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1})
 	spec.PrivacyUnit, spec.DatasetID, spec.DatasetVersion = "user", "d", "1"
 	parent := resolved(t, spec)
@@ -117,7 +126,7 @@ func TestAllocateRefusals(t *testing.T) {
 	} {
 		p, child := parent, parent.Genesis.Spec
 		c.change(&p, &child)
-		_, err := Allocate(ledger.NewState(p, nil).View(), child, parent.Genesis.Resolution)
+		_, err := one(ledger.NewState(p, nil).View(), child, parent.Genesis.Resolution)
 		if !errors.Is(err, ledger.ErrParent) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v; want %s", err, c.says)
 		}
@@ -125,12 +134,12 @@ func TestAllocateRefusals(t *testing.T) {
 	many := ledger.Resolution{Plan: []mechanism.Part{{Mechanism: noise(1), Count: 1000*math.MaxUint32 + 1}}}
 	child := parent.Genesis.Spec
 	child.Policy = ledger.Planned
-	if _, err := Allocate(ledger.NewState(parent, nil).View(), child, many); !errors.Is(err, ledger.ErrParent) ||
+	if _, err := one(ledger.NewState(parent, nil).View(), child, many); !errors.Is(err, ledger.ErrParent) ||
 		!strings.Contains(err.Error(), "at most 1000") {
 		t.Errorf("too many events: %v", err)
 	}
 	many.Plan[0].Count--
-	if v, err := Allocate(ledger.NewState(parent, nil).View(), child, many); err != nil ||
+	if v, err := one(ledger.NewState(parent, nil).View(), child, many); err != nil ||
 		!slices.Equal(mechanism.Merge(v.Events), many.Plan) {
 		t.Errorf("a thousand events: %v", err)
 	}
