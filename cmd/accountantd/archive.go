@@ -50,12 +50,20 @@ func (s archiving) open(database string) (*archive.Archive, error) {
 	return archive.New(archive.Place{Dir: s.dir, Key: blobs.Key(s.key)}), nil
 }
 
-// checkKeyOf refuses a key that others may have read. One that cannot be read is for who opens it.
+// checkKeyOf refuses a key that cannot be read, or that others may have read.
 func checkKeyOf(field, path string) error {
-	if _, err := os.Stat(path); err != nil {
-		return nil //nolint:nilerr // see above
+	if path == "" {
+		return nil
 	}
-	return endpoint.CheckKeyMode(field, path)
+	if _, err := os.Stat(path); err == nil {
+		if err := endpoint.CheckKeyMode(field, path); err != nil {
+			return err
+		}
+	}
+	if err := blobs.Key(path).Check(); err != nil {
+		return usageError{fmt.Errorf("--%s: %w", field, err)}
+	}
+	return nil
 }
 
 // keep adds to the archive until stop is called, which returns when it has everything.

@@ -37,43 +37,33 @@ func hashOf(receipt string) string {
 	return hash
 }
 
-// Entries that have left the file are read, verified, exported, and found again by their request ID as before; only a
-// ledger whose segment is missing says so, where somebody asks for what is in it, and others go on.
-func TestCold(t *testing.T) {
-	ctl := accountctl(t)
-	dir, away := dataDir(t), filepath.Join(t.TempDir(), "away")
-	d := start(t, dir)
+// fillOld makes ledgers with more than upkeep leaves in the tail, and closes the first one, which begins with a charge
+// by a request ID. It returns the hash in the receipt of that.
+func fillOld(t *testing.T, d *daemon, names ...string) (first string) {
+	t.Helper()
 	c, err := client.New(client.Config{Server: "unix:" + d.ready["socket"], Timeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	ctx := patiently(t)
-	run := func(says string, args ...string) (out string) {
-		t.Helper()
-		code, out := ctl(append(args, "--server", "unix:"+d.ready["socket"])...)
-		if code != 0 || !strings.Contains(out, says) {
-			t.Fatalf("accountctl %s: %d, %s; want %q", strings.Join(args, " "), code, out, says)
-		}
-		return out
-	}
-	first := ""
 	random := rand.New(rand.NewPCG(1, 2))
 	event := []*pb.Event{client.Event(client.Gaussian(2), 1)}
-	for _, name := range []string{"s/old", "s/open"} {
+	for _, name := range names {
 		spec := &pb.LedgerSpec{Name: name, Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}
 		if _, err := c.CreateLedger(ctx, spec); err != nil {
 			t.Fatal(err)
 		}
 		if first == "" {
-			first = hashOf(run("replayed", "report", name, "pure-dp", "--epsilon", "0.1", "--request-id", "first",
-				"--output", "json"))
+			_, out := accountctl(t)("report", name, "pure-dp", "--epsilon", "0.1", "--request-id", "first", "--output",
+				"json", "--server", "unix:"+d.ready["socket"])
+			first = hashOf(out)
 		}
 		lane, err := c.Stream(ctx, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 1200 { // more than upkeep leaves in the tail
+		for range 1200 {
 			if err := lane.Report(ctx, event, randomLabels(random)); err != nil {
 				t.Fatal(err)
 			}
@@ -82,28 +72,53 @@ func TestCold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run("closed", "ledger", "close", "s/old", "--yes")
+	code, out := accountctl(t)("ledger", "close", names[0], "--yes", "--server", "unix:"+d.ready["socket"])
+	if code != 0 {
+		t.Fatal(out)
+	}
+	return first
+}
+
+// startUntilMoved starts a daemon, and again where a start came before upkeep, until entries have left the file.
+func startUntilMoved(t *testing.T, dir string, with ...string) *daemon {
+	t.Helper()
+	for began := time.Now(); ; {
+		d := start(t, dir, with...)
+		said := func() bool { return strings.Contains(d.stderr.String(), "entries have left the ledgers' file") }
+		for waited := time.Now(); !said() && time.Since(waited) < 3*time.Second; time.Sleep(50 * time.Millisecond) {
+		}
+		if said() {
+			return d
+		}
+		if d.stop(syscall.SIGTERM); time.Since(began) > time.Minute {
+			t.Fatalf("nothing has moved: %s", d.stderr)
+		}
+	}
+}
+
+// Entries that have left the file are read, verified, exported, and found again by their request ID as before; only a
+// ledger whose segment is missing says so, where somebody asks for what is in it, and others go on.
+func TestCold(t *testing.T) {
+	ctl := accountctl(t)
+	dir, away := dataDir(t), filepath.Join(t.TempDir(), "away")
+	d := start(t, dir)
+	run := func(says string, args ...string) (out string) {
+		t.Helper()
+		code, out := ctl(append(args, "--server", "unix:"+d.ready["socket"])...)
+		if code != 0 || !strings.Contains(out, says) {
+			t.Fatalf("accountctl %s: %d, %s; want %q", strings.Join(args, " "), code, out, says)
+		}
+		return out
+	}
+	first := fillOld(t, d, "s/old", "s/open")
 	entries := run("", "ledger", "entries", "s/old", "--raw", "--output", "jsonl")
 	d.stop(syscall.SIGTERM)
 	file := filepath.Join(dir, persist.FileName)
 	before := contents(t, file)
 
 	with := []string{"--cold", away, "--cold-after", "0s"}
-	// A start moves what upkeep has made packs of before.
-	var segments []string
-	for began := time.Now(); len(segments) == 0; {
-		d = start(t, dir, with...)
-		said := func() bool { return strings.Contains(d.stderr.String(), "entries have left the ledgers' file") }
-		for waited := time.Now(); !said() && time.Since(waited) < 3*time.Second; time.Sleep(50 * time.Millisecond) {
-		}
-		if said() {
-			break
-		}
-		if d.stop(syscall.SIGTERM); time.Since(began) > time.Minute {
-			t.Fatalf("nothing has moved: %s", d.stderr)
-		}
-	}
-	segments, err = filepath.Glob(filepath.Join(away, "*.cold"))
+	d = startUntilMoved(t, dir, with...)
+	segments, err := filepath.Glob(filepath.Join(away, "*.cold"))
 	if err != nil || len(segments) == 0 {
 		t.Fatal(segments, err)
 	}
@@ -172,7 +187,10 @@ func TestCold(t *testing.T) {
 		says string
 	}{
 		{[]string{"--cold", away + "2"}, 1, "is missing in " + away + "2"},
-		{[]string{"--cold", away, "--cold-key", file}, 1, "as age-keygen makes it"},
+		{[]string{"--cold", away, "--cold-key", file}, 2, "as age-keygen makes it"},
+		{[]string{"--cold", away, "--cold-key", away + "/key"}, 2, "no such file or directory; allowed"},
+		{[]string{"--archive", away, "--archive-key", away + "/key"}, 2, "no such file or directory; allowed"},
+		{[]string{"--archive", away, "--archive-key", file}, 2, "as age-keygen makes it"},
 		{[]string{"--cold", away, "--cold-after", "-1s"}, 2, "a duration ≥ 0"},
 		{[]string{"--cold-key", file}, 2, "only with --cold"},
 		{[]string{"--cold", away, "--cold-key", shared}, 2, "has mode 0644: others can read or change it"},

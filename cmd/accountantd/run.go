@@ -165,7 +165,7 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	defer func() { err = errors.Join(err, failure(), store.Close()) }()
 	if copied != nil {
 		file := store.(archive.Source)
-		if err := copied.Check(file); err != nil {
+		if err := copied.Check(ctx, file); err != nil {
 			return err
 		}
 		defer s.archiving.keep(copied, file, metrics, logger)() // which ends when the server has

@@ -97,7 +97,7 @@ func (s settings) openStore(ctx context.Context, config server.Config, m *server
 				m.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
 				r.Commit(c.Duration, c.Sync)
 			},
-			Merged: w.tried,
+			Merged: w.tried, Stop: ctx,
 		}
 		if copied != nil {
 			c.Changing = copied.Changed

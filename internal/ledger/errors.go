@@ -83,6 +83,16 @@ func (newer) Error() string {
 
 func (newer) Is(target error) bool { return target == ErrDamaged }
 
+// ErrAway is an ErrUnavailable of one ledger: old entries of it lie elsewhere and cannot be read now. What does not
+// need them goes on.
+var ErrAway error = away{}
+
+type away struct{}
+
+func (away) Error() string { return "old entries cannot be read now" }
+
+func (away) Is(target error) bool { return target == ErrUnavailable }
+
 // refuse wraps a sentinel with what was asked and what is allowed.
 func refuse(sentinel error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s", sentinel, fmt.Sprintf(format, args...))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/book"
+	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
@@ -19,7 +20,9 @@ import (
 // operation is one Create or Append on its way through the committer.
 type operation struct {
 	create *creation         // or
-	batch  []ledger.Proposal // to append
+	batch  []ledger.Proposal // to append, with
+	// blocks of segments in which it may find out what a writer has written
+	fetched map[cold.Ref][]byte
 
 	hashes [][]ledger.Hash
 	err    error
@@ -71,6 +74,7 @@ func (c *committer) commit(ops []*operation) int {
 			if c := o.create; c != nil {
 				c.summary, c.created, err = w.create(c.genesis)
 			} else {
+				w.Fetched = o.fetched
 				o.hashes, err = w.append(o.batch)
 			}
 			return err

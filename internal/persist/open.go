@@ -4,6 +4,7 @@ package persist
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,6 +37,9 @@ func Open(c Config) (*Store, error) {
 	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, ledger.MaxAppendBytes)
 	c.GroupWait = cmp.Or(c.GroupWait, time.Millisecond)
 	c.AllocationStep = cmp.Or(c.AllocationStep, 16<<20)
+	if c.Stop == nil {
+		c.Stop = context.Background()
+	}
 	if c.Merged == nil {
 		c.Merged = func(error) {}
 	}

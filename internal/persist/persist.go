@@ -20,6 +20,7 @@ package persist
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -31,6 +32,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/group"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/roots"
@@ -62,6 +64,8 @@ type Config struct {
 	// AllocationStep is by how many bytes the file's space is allocated ahead;
 	// 16 MiB if 0. Without room for a commit, Append is ErrUnavailable.
 	AllocationStep int64
+	// Stop, if set, ends what waits for places outside of the machine (package blobs), which is ErrUnavailable then.
+	Stop context.Context
 	// Observe, if set, is called after each commit by the committer: it must be
 	// quick.
 	Observe func(Commit)
@@ -182,8 +186,12 @@ func (s *Store) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 			batch[i].Genesis = &g
 		}
 	}
-	o := &operation{batch: batch, done: make(chan struct{})}
-	if err := s.submit(o); err != nil {
+	var o *operation
+	err := s.fetchFor(func(fetched map[cold.Ref][]byte) error {
+		o = &operation{batch: batch, fetched: fetched, done: make(chan struct{})}
+		return s.submit(o)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return o.hashes, nil
@@ -320,7 +328,7 @@ func (s *Store) view(read func(*rows.View) error) error {
 		}
 		paths := s.paths.Get().(*pages.Paths)
 		defer s.paths.Put(paths)
-		v := &rows.View{Tx: tx, File: s.space.file, Paths: paths}
+		v := &rows.View{Tx: tx, File: s.space.file, Paths: paths, Ctx: s.config.Stop}
 		err := read(v)
 		if errors.Is(err, ledger.ErrDamaged) {
 			return err
@@ -333,6 +341,31 @@ func (s *Store) view(read func(*rows.View) error) error {
 		return s.gone(e)
 	}
 	return err
+}
+
+// fetching runs read, which may need segments, as view does. What it needs is fetched between transactions, as nobody
+// knows how long that takes; read then begins again.
+func (s *Store) fetching(read func(*rows.View) error) error {
+	return s.fetchFor(func(fetched map[cold.Ref][]byte) error {
+		return s.view(func(v *rows.View) error {
+			v.Fetched = fetched
+			return read(v)
+		})
+	})
+}
+
+// fetchFor runs do again and again, with one more block each time, until that is enough or one cannot be read.
+func (s *Store) fetchFor(do func(fetched map[cold.Ref][]byte) error) error {
+	for fetched := (map[cold.Ref][]byte{}); ; {
+		err := do(fetched)
+		var away *rows.AwayError
+		if !errors.As(err, &away) {
+			return err
+		}
+		if fetched[away.Ref], err = away.Fetch(s.config.Stop); err != nil {
+			return err
+		}
+	}
 }
 
 // otherRoot makes the store refuse everything because bbolt shows another transaction than the

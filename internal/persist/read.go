@@ -81,7 +81,7 @@ func (s *Store) List(prefix, after string, limit int) (out []ledger.Summary, err
 
 // Writer implements ledger.Store.
 func (s *Store) Writer(name string, w ledger.Writer) (sequence, position uint64, err error) {
-	err = s.view(func(v *rows.View) error {
+	err = s.fetching(func(v *rows.View) error {
 		h, err := v.Find(name)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (s *Store) Writer(name string, w ledger.Writer) (sequence, position uint64,
 
 // RecordOf implements ledger.Store.
 func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out ledger.Record, err error) {
-	err = s.view(func(v *rows.View) error {
+	err = s.fetching(func(v *rows.View) error {
 		h, err := v.Find(name)
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ func inLane(v *rows.View, h rows.Head, l rows.Lane, w ledger.Writer) *rows.LaneL
 // Namesakes implements ledger.Store. A writer's key begins with its principal, so
 // this goes from one principal of the ledger to the next and asks each for the name.
 func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, err error) {
-	err = s.view(func(v *rows.View) error {
+	err = s.fetching(func(v *rows.View) error {
 		h, err := v.Find(name)
 		if err != nil {
 			return err
@@ -132,6 +132,7 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 			out, err = v.Singles(h).Namesakes(w)
 			return err
 		}
+		out = nil
 		prefix, last := rows.NumberKey(h.Number), ""
 		for next := prefix; ; {
 			key, _, err := v.From(rows.WritersBucket, next)
@@ -166,7 +167,7 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 
 // Records implements ledger.Store, checking the chain.
 func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Record, err error) {
-	err = s.view(func(v *rows.View) error {
+	err = s.fetching(func(v *rows.View) error {
 		h, err := v.Find(name)
 		if err != nil {
 			return err

@@ -58,20 +58,18 @@ func (s *Store) Retain(r rows.Retention) (err error) {
 		key, err = filepath.Abs(string(r.Key))
 		r.Key = blobs.Key(key)
 	}
-	if err == nil {
-		err = r.Key.Check()
-	}
 	var before rows.Retention
 	if err == nil {
-		err = s.view(func(v *rows.View) (err error) {
-			before, err = v.Retention()
-			return err
-		})
+		before, err = s.Retention()
+	}
+	if err == nil {
+		r.Sealed = before.Sealed
+		err = r.Key.Has(r.Sealed)
 	}
 	if err != nil || before == r { // also where the place is away for now
 		return err
 	}
-	if err := r.Make(); err != nil {
+	if err := r.Make(s.config.Stop); err != nil {
 		return err
 	}
 	if before.Place != r.Place {
@@ -80,8 +78,21 @@ func (s *Store) Retain(r rows.Retention) (err error) {
 				"with a file that has all their keys", before.Dir, before.Key, err, r.Dir)
 		}
 	}
+	return s.retain(r)
+}
+
+// Retention is what was recorded last; zero if nothing was.
+func (s *Store) Retention() (r rows.Retention, err error) {
+	err = s.view(func(v *rows.View) (err error) {
+		r, err = v.Retention()
+		return err
+	})
+	return r, err
+}
+
+func (s *Store) retain(r rows.Retention) error {
 	return s.change(func(w *writing) error {
-		w.stage(rows.MetaBucket, rows.RetentionKey, r.Append(w.value(8+len(r.Dir)+len(r.Key)+2)))
+		w.stage(rows.MetaBucket, rows.RetentionKey, r.Append(w.value(8+len(r.Dir)+len(r.Key)+len(r.Sealed)+3)))
 		return nil
 	})
 }
@@ -94,8 +105,8 @@ func (s *Store) readable(at cold.Place) error {
 			return nil
 		}
 		known[ref.Segment] = true
-		if _, err := at.Read(ref); err != nil {
-			return fmt.Errorf("segment %s %w", ref.Segment, err)
+		if _, err := at.Read(s.config.Stop, ref); err != nil {
+			return fmt.Errorf("segment %s: %w", ref.Segment, err)
 		}
 		return nil
 	})
@@ -147,10 +158,10 @@ func (s *Store) retire(ctx context.Context, now time.Time, most retirement) (don
 	s.retiring.Lock()
 	defer s.retiring.Unlock()
 	p := retiring{store: s, limits: most, next: []byte{0}}
-	if err := s.view(func(v *rows.View) (err error) {
-		p.place, err = v.Retention()
-		return err
-	}); err != nil || p.place.Dir == "" {
+	if p.place, err = s.Retention(); err == nil {
+		err = p.place.Key.Has(p.place.Sealed)
+	}
+	if err != nil || p.place.Dir == "" {
 		return done, err
 	}
 	p.cut = now.Add(-p.place.After)
@@ -167,7 +178,7 @@ func (s *Store) retire(ctx context.Context, now time.Time, most retirement) (don
 		if p.size < most.segment && (!end || p.size < most.least) {
 			continue
 		}
-		if err := p.seal(now, &done); err != nil {
+		if err := p.seal(ctx, now, &done); err != nil {
 			return done, err
 		}
 	}
@@ -309,7 +320,7 @@ func (p *retiring) flush() {
 }
 
 // seal writes the segment of the blocks, and replaces their rows then.
-func (p *retiring) seal(now time.Time, done *Retired) error {
+func (p *retiring) seal(ctx context.Context, now time.Time, done *Retired) error {
 	content := fmt.Appendf(nil, "accountant cold segment 1\nstore %s, %s, entries older than %s or of closed ledgers\n",
 		p.store.id, now.UTC().Format(time.RFC3339), p.place.After)
 	refs := make([]cold.Ref, len(p.blocks))
@@ -319,14 +330,14 @@ func (p *retiring) seal(now time.Time, done *Retired) error {
 		refs[i] = cold.Ref{Offset: uint64(offset), Length: uint64(len(content) - offset),
 			Sum: sha256.Sum256(content[offset:])}
 	}
-	name, err := p.place.Write(content)
+	name, err := p.write(ctx, content)
 	if err != nil {
 		return err
 	}
 	for i := range refs {
 		refs[i].Segment = name
-		if _, err := p.place.Read(refs[i]); err != nil { // as it will be read later
-			return fmt.Errorf("segment %s, which was just written, %w", name, err)
+		if _, err := p.place.Read(ctx, refs[i]); err != nil { // as it will be read later
+			return fmt.Errorf("segment %s, which was just written: %w", name, err)
 		}
 	}
 	done.Segments++
@@ -353,6 +364,21 @@ func (p *retiring) seal(now time.Time, done *Retired) error {
 	}
 	p.blocks, p.size = nil, 0
 	return nil
+}
+
+// write writes a segment, after the key was recorded that seals it: somebody may exchange the key's file.
+func (p *retiring) write(ctx context.Context, content []byte) (n cold.Name, err error) {
+	sealing, err := p.place.Key.Sealing()
+	if err != nil {
+		return n, err
+	}
+	if all := p.place.Sealed.With(sealing); all != p.place.Sealed {
+		p.place.Sealed = all
+		if err := p.store.retain(p.place); err != nil {
+			return n, err
+		}
+	}
+	return p.place.Write(ctx, content)
 }
 
 // leave stages one row in the place of a block's, which must be as they are in the block.

@@ -73,7 +73,10 @@ const maxWrong = 10
 func (c *scrub) segment() error {
 	key := c.cold[0]
 	c.cold = c.cold[1:]
-	return c.store.view(func(v *rows.View) error {
+	var b rows.Block
+	var elsewhere error
+	err := c.store.fetching(func(v *rows.View) error {
+		elsewhere = nil
 		place, err := v.Retention()
 		if err != nil || blobs.IsBucket(place.Dir) {
 			return err
@@ -82,17 +85,19 @@ func (c *scrub) segment() error {
 		if err != nil {
 			return err
 		}
-		b, err := v.Elsewhere(key, stored)
-		for _, r := range b.Rows {
-			c.read += int64(len(r.Stored))
-		}
-		if err != nil {
-			if c.wrong++; c.wrong <= maxWrong { // not as damage of this file
-				c.elsewhere = errors.Join(c.elsewhere, errors.New(err.Error()))
-			}
-		}
-		return nil
+		b, elsewhere = v.Elsewhere(key, stored)
+		return elsewhere
 	})
+	for _, r := range b.Rows {
+		c.read += int64(len(r.Stored))
+	}
+	if err == nil || elsewhere == nil {
+		return err
+	}
+	if c.wrong++; c.wrong <= maxWrong { // not as damage of this file
+		c.elsewhere = errors.Join(c.elsewhere, errors.New(err.Error()))
+	}
+	return nil
 }
 
 // row checks a row, and notes it where it says that packs lie elsewhere.

@@ -87,7 +87,7 @@ func (r *reader) forget(n int) error {
 		return nil
 	}
 	err := r.Used()
-	r.View, r.rows = &rows.View{Tx: r.Tx, File: r.File, Paths: &pages.Paths{}}, 0
+	r.View, r.rows = &rows.View{Tx: r.Tx, File: r.File, Paths: &pages.Paths{}, Ctx: r.Ctx}, 0
 	return err
 }
 

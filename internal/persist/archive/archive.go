@@ -62,7 +62,7 @@ func New(p Place) *Archive {
 
 // Check refuses a wrong key, and an archive of another store, which its first segment says. Whatever else is wrong with
 // it keeps no daemon from starting: Write says so then, again and again.
-func (a *Archive) Check(from Source) error {
+func (a *Archive) Check(ctx context.Context, from Source) error {
 	if err := a.place.Key.Check(); err != nil {
 		return err
 	}
@@ -70,7 +70,9 @@ func (a *Archive) Check(from Source) error {
 	if err != nil {
 		return err
 	}
-	first, _, err := a.place.read(at, 1, nil)
+	ctx, cancel := context.WithTimeout(ctx, briefly)
+	defer cancel()
+	first, _, err := a.place.read(ctx, at, 1, nil)
 	if err != nil {
 		return nil //nolint:nilerr // Write says so
 	}
@@ -87,16 +89,16 @@ func (a *Archive) of(s *recordv1.Segment, from Source) error {
 }
 
 // open reads what the archive has. A directory that is not there is made.
-func (a *Archive) open(from Source) error {
+func (a *Archive) open(ctx context.Context, from Source) error {
 	at, err := blobs.At(a.place.Dir)
 	if err == nil {
-		err = at.Make()
+		err = at.Make(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	a.known, a.number, a.previous = map[id]persist.Seen{}, 0, nil
-	a.previous, err = a.place.Each(func(s *recordv1.Segment) (bool, error) {
+	a.previous, err = a.place.Each(ctx, func(s *recordv1.Segment) (bool, error) {
 		a.took(s)
 		return true, a.of(s, from)
 	})
@@ -137,7 +139,7 @@ func (a *Archive) take() (ledgers []string) {
 }
 
 // there refuses a place that has not, or no more, what was added to it: what came next would be of no use there.
-func (a *Archive) there() error {
+func (a *Archive) there(ctx context.Context) error {
 	if a.number == 0 {
 		return nil
 	}
@@ -145,7 +147,7 @@ func (a *Archive) there() error {
 	if err != nil {
 		return err
 	}
-	f, err := at.Open(name(a.number))
+	f, err := at.Open(ctx, name(a.number))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &DamagedError{a.place.fileOf(a.number), "is missing"}
 	}
@@ -157,11 +159,11 @@ func (a *Archive) there() error {
 
 // Write adds what was written to the store since the last time, if anything was. Where it is cut off, what is there
 // stays, and the next time goes on from that.
-func (a *Archive) Write(from Source, now time.Time) (segments int, err error) {
+func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segments int, err error) {
 	if !a.opened {
-		err = a.open(from)
+		err = a.open(ctx, from)
 	} else {
-		err = a.there()
+		err = a.there(ctx)
 	}
 	if err != nil {
 		return 0, err
@@ -179,7 +181,7 @@ func (a *Archive) Write(from Source, now time.Time) (segments int, err error) {
 	size, first := 0, a.number
 	flush := func() error {
 		s.StoreId, s.Number, s.Previous = from.ID(), a.number+1, a.previous
-		sum, err := a.place.write(s)
+		sum, err := a.place.write(ctx, s)
 		if err != nil {
 			a.opened = a.opened && !errors.Is(err, blobs.ErrExists) // it may be this one's, if nobody answered then
 			return err
@@ -218,20 +220,28 @@ func (a *Archive) Write(from Source, now time.Time) (segments int, err error) {
 	return int(a.number-first) + 1, flush()
 }
 
-// Run writes again and again until ctx ends, and once more then. wrote hears how each time ended.
+// briefly is how long a start waits for the place, and how long the last time may take: what is not added then is added
+// after the next start.
+const briefly = 5 * time.Second
+
+// Run writes again and again until ctx ends, which ends what goes on, and once more then. wrote hears how each time
+// ended.
 func (a *Archive) Run(ctx context.Context, from Source, every time.Duration, wrote func(at time.Time, err error)) {
-	for {
+	write := func(ctx context.Context) {
 		now := time.Now()
-		_, err := a.Write(from, now)
+		_, err := a.Write(ctx, from, now)
 		wrote(now, err)
-		if ctx.Err() != nil {
-			return
-		}
+	}
+	for ctx.Err() == nil {
+		write(ctx)
 		select {
 		case <-ctx.Done():
 		case <-time.After(every):
 		}
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), briefly)
+	defer cancel()
+	write(ctx)
 }
 
 // Is reports whether a path leads to a directory or a bucket, as an archive is one.

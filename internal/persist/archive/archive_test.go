@@ -83,7 +83,7 @@ func (h *house) charge(name string) {
 func (h *house) write(a *Archive) (segments int) {
 	h.Helper()
 	h.now = h.now.Add(time.Minute)
-	n, err := a.Write(h.store, h.now)
+	n, err := a.Write(h.Context(), h.store, h.now)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestArchiveWhileCommitting(t *testing.T) {
 	h.write(a)
 	for _, name := range []string{"a", "b"} { // there, and about to be made
 		h.committing = func() {
-			if _, err := a.Write(h.store, h.now); err != nil {
+			if _, err := a.Write(h.Context(), h.store, h.now); err != nil {
 				t.Error(err)
 			}
 		}
@@ -214,7 +214,7 @@ func TestArchiveAfterAFailure(t *testing.T) {
 		}
 		h.charge("a")
 		h.charge(fmt.Sprint("b", i))
-		if n, err := a.Write(h.store, h.now); err == nil {
+		if n, err := a.Write(h.Context(), h.store, h.now); err == nil {
 			t.Fatalf("%d segments were added to a directory that is not there", n)
 		}
 		if err := os.Rename(away, h.dir); err != nil {
@@ -231,7 +231,7 @@ func TestArchiveAfterAFailure(t *testing.T) {
 	h.charge("a")
 	h.write(other)
 	h.charge("a")
-	if _, err := a.Write(h.store, h.now); err == nil || !strings.Contains(err.Error(), "another daemon") {
+	if _, err := a.Write(h.Context(), h.store, h.now); err == nil || !strings.Contains(err.Error(), "another daemon") {
 		t.Errorf("two daemons: %v", err)
 	}
 }
@@ -256,7 +256,7 @@ func TestDamagedSegments(t *testing.T) {
 		if err := os.WriteFile(second, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := h.reopen().Write(h.store, h.now)
+		_, err := h.reopen().Write(h.Context(), h.store, h.now)
 		if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || damaged.Path != second &&
 			damaged.Path != h.place().fileOf(3) {
 			t.Errorf("%s: %v", what, err)
@@ -292,7 +292,8 @@ func TestDamagedSegments(t *testing.T) {
 	if err := os.Remove(second); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.reopen().Write(h.store, h.now); err == nil || !strings.Contains(err.Error(), second+" is missing") {
+	if _, err := h.reopen().Write(h.Context(), h.store, h.now); err == nil ||
+		!strings.Contains(err.Error(), second+" is missing") {
 		t.Errorf("taken away: %v", err)
 	}
 }
@@ -308,7 +309,7 @@ func TestArchiveOfAnOlderStore(t *testing.T) {
 	refused := func(what string, head ledger.Head) {
 		t.Helper()
 		a.known[idOf("a")], a.whole = persist.SeenAt(head), false
-		if _, err := a.Write(h.store, h.now); err == nil ||
+		if _, err := a.Write(h.Context(), h.store, h.now); err == nil ||
 			!strings.Contains(err.Error(), "put back to an older state") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -332,7 +333,7 @@ func TestArchiveExchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if n, err := a.Write(h.store, h.now); err == nil ||
+		if n, err := a.Write(h.Context(), h.store, h.now); err == nil ||
 			!strings.Contains(err.Error(), h.place().fileOf(1)+" is missing") {
 			t.Errorf("%d segments, %v", n, err)
 		}
@@ -394,7 +395,7 @@ func TestArchiveInBucket(t *testing.T) {
 		h.charge(fmt.Sprint("b", step))
 		b.Fail.Store(step%8 + 1)
 		h.now = h.now.Add(time.Minute)
-		if _, err := a.Write(h.store, h.now); err != nil {
+		if _, err := a.Write(h.Context(), h.store, h.now); err != nil {
 			failures++
 		}
 		b.Fail.Store(0)
@@ -402,7 +403,7 @@ func TestArchiveInBucket(t *testing.T) {
 			a = h.reopen()
 		}
 	}
-	for _, err := a.Write(h.store, h.now); err != nil; _, err = a.Write(h.store, h.now) {
+	for _, err := a.Write(h.Context(), h.store, h.now); err != nil; _, err = a.Write(h.Context(), h.store, h.now) {
 		if !errors.Is(err, blobs.ErrExists) {
 			t.Fatal(err)
 		}

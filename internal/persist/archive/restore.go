@@ -32,7 +32,7 @@ func (e *NoMomentError) Error() string {
 // written until then; a zero time is for the newest of all. It returns the moment.
 func Rebuild(ctx context.Context, from Place, until time.Time, path string,
 	progress func(done, of uint64)) (at time.Time, err error) {
-	store, last, at, err := from.moment(until)
+	store, last, at, err := from.moment(ctx, until)
 	if err != nil {
 		return at, err
 	}
@@ -41,7 +41,7 @@ func Rebuild(ctx context.Context, from Place, until time.Time, path string,
 		return at, err
 	}
 	var keys []rows.BoundKey
-	_, err = from.Each(func(s *recordv1.Segment) (bool, error) {
+	_, err = from.Each(ctx, func(s *recordv1.Segment) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
@@ -65,9 +65,9 @@ func Rebuild(ctx context.Context, from Place, until time.Time, path string,
 }
 
 // moment finds the newest complete segment that was written until a time, and the store that it is of.
-func (p Place) moment(until time.Time) (store string, last uint64, at time.Time, err error) {
+func (p Place) moment(ctx context.Context, until time.Time) (store string, last uint64, at time.Time, err error) {
 	var first time.Time
-	_, err = p.Each(func(s *recordv1.Segment) (bool, error) {
+	_, err = p.Each(ctx, func(s *recordv1.Segment) (bool, error) {
 		if !s.GetComplete() {
 			return true, nil
 		}

@@ -9,6 +9,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ var (
 )
 
 // write makes a segment durable, and returns the SHA-256 of its file.
-func (p Place) write(s *recordv1.Segment) (sum [sha256.Size]byte, err error) {
+func (p Place) write(ctx context.Context, s *recordv1.Segment) (sum [sha256.Size]byte, err error) {
 	message, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
 	if err != nil {
 		return sum, err
@@ -82,7 +83,7 @@ func (p Place) write(s *recordv1.Segment) (sum [sha256.Size]byte, err error) {
 	}
 	at, err := blobs.At(p.Dir)
 	if err == nil {
-		err = at.Put(name(s.GetNumber()), content)
+		err = at.Put(ctx, name(s.GetNumber()), content)
 	}
 	if errors.Is(err, blobs.ErrExists) { // of another daemon, which must not lose it
 		err = fmt.Errorf("%s: %w: another daemon writes to this archive", p.fileOf(s.GetNumber()), blobs.ErrExists)
@@ -101,12 +102,13 @@ func (e *DamagedError) Error() string {
 }
 
 // read returns a segment that follows the one whose file has the SHA-256 previous, with that of its own.
-func (p Place) read(at blobs.Place, number uint64, previous []byte) (*recordv1.Segment, []byte, error) {
+func (p Place) read(ctx context.Context, at blobs.Place, number uint64, previous []byte) (*recordv1.Segment, []byte,
+	error) {
 	path := p.fileOf(number)
 	damaged := func(format string, args ...any) error {
 		return &DamagedError{path, fmt.Sprintf(format, args...)}
 	}
-	content, err := blobs.Read(at, name(number))
+	content, err := blobs.Read(ctx, at, name(number))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = damaged("is missing")
@@ -163,8 +165,8 @@ func written(p *recordv1.SegmentPart) persist.Written {
 
 // newest is the number of an archive's last segment; 0 if it has none. Other files, such as the copies that a program
 // makes which synchronizes directories, are not looked at.
-func newest(at blobs.Place) (last uint64, err error) {
-	names, err := at.List(suffix)
+func newest(ctx context.Context, at blobs.Place) (last uint64, err error) {
+	names, err := at.List(ctx, suffix)
 	for _, f := range names {
 		var n uint64
 		if _, err := fmt.Sscanf(f, "%012d", &n); err == nil && f == name(n) {
@@ -175,18 +177,18 @@ func newest(at blobs.Place) (last uint64, err error) {
 }
 
 // Each calls f with the segments of an archive in order, checked, and ends where f says so.
-func (p Place) Each(f func(*recordv1.Segment) (more bool, err error)) (last []byte, err error) {
+func (p Place) Each(ctx context.Context, f func(*recordv1.Segment) (more bool, err error)) (last []byte, err error) {
 	at, err := blobs.At(p.Dir)
 	if err != nil {
 		return nil, err
 	}
-	n, err := newest(at)
+	n, err := newest(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	store := ""
 	for number := uint64(1); number <= n; number++ {
-		s, sum, err := p.read(at, number, last)
+		s, sum, err := p.read(ctx, at, number, last)
 		if err != nil {
 			return nil, err
 		}

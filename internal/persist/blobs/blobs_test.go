@@ -36,26 +36,26 @@ func TestPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Make(); err != nil {
+		if err := p.Make(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Open("a.x"); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := p.Open(t.Context(), "a.x"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", place, err)
 		}
 		content := random(2_000_001)
-		if err := p.Put("b.x", content); err != nil {
+		if err := p.Put(t.Context(), "b.x", content); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Put("b.x", random(5)); !errors.Is(err, blobs.ErrExists) {
+		if err := p.Put(t.Context(), "b.x", random(5)); !errors.Is(err, blobs.ErrExists) {
 			t.Errorf("%s: a second time: %v", place, err)
 		}
-		if err := errors.Join(p.Put("a.x", []byte{2}), p.Put("c.y", []byte{1})); err != nil {
+		if err := errors.Join(p.Put(t.Context(), "a.x", []byte{2}), p.Put(t.Context(), "c.y", []byte{1})); err != nil {
 			t.Fatal(err)
 		}
-		if names, err := p.List(".x"); err != nil || !slices.Equal(names, []string{"a.x", "b.x"}) {
+		if names, err := p.List(t.Context(), ".x"); err != nil || !slices.Equal(names, []string{"a.x", "b.x"}) {
 			t.Errorf("%s: %q, %v", place, names, err)
 		}
-		f, err := p.Open("b.x")
+		f, err := p.Open(t.Context(), "b.x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestWrongPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Make(); err == nil || !strings.Contains(err.Error(), "no such bucket") {
+	if err := other.Make(t.Context()); err == nil || !strings.Contains(err.Error(), "no such bucket") {
 		t.Error(err)
 	}
 	p, err := blobs.At(b.Place)
@@ -121,7 +121,7 @@ func TestWrongPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Fail.Store(1)
-	if err := p.Put("a", nil); err == nil || !strings.Contains(err.Error(), "s3://kept/some/place/a: ") {
+	if err := p.Put(t.Context(), "a", nil); err == nil || !strings.Contains(err.Error(), "s3://kept/some/place/a: ") {
 		t.Error(err)
 	}
 }

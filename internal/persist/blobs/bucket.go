@@ -19,12 +19,8 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-const (
-	// patience is how long one call of the object store may take. Its library tries again within that.
-	patience = 30 * time.Second
-	// ahead is how many bytes are read at once: a few requests read a block of an encrypted file.
-	ahead = 512 << 10
-)
+// ahead is how many bytes are read at once: a few requests read a block of an encrypted file.
+const ahead = 512 << 10
 
 // bucket is a place of an object store.
 type bucket struct {
@@ -120,8 +116,8 @@ func (b bucket) failed(name string, err error) error {
 }
 
 // Make implements Place.
-func (b bucket) Make() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (b bucket) Make(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	there, err := b.BucketExists(ctx, b.name)
 	if err == nil && !there {
@@ -131,40 +127,46 @@ func (b bucket) Make() error {
 }
 
 // Put implements Place.
-func (b bucket) Put(name string, content []byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (b bucket) Put(ctx context.Context, name string, content []byte) error {
+	call, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	options := minio.PutObjectOptions{ContentType: "application/octet-stream", DisableMultipart: true}
 	options.SetMatchETagExcept("*")
-	_, err := b.PutObject(ctx, b.name, b.prefix+name, bytes.NewReader(content), int64(len(content)), options)
+	_, err := b.PutObject(call, b.name, b.prefix+name, bytes.NewReader(content), int64(len(content)), options)
 	if err != nil {
 		return b.failed(name, err)
 	}
-	return same(b, name, content)
+	return same(ctx, b, name, content)
 }
 
 // Open implements Place.
-func (b bucket) Open(name string) (File, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (b bucket) Open(ctx context.Context, name string) (File, error) {
+	call, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	info, err := b.StatObject(ctx, b.name, b.prefix+name, minio.StatObjectOptions{})
+	info, err := b.StatObject(call, b.name, b.prefix+name, minio.StatObjectOptions{})
 	if err != nil {
 		return nil, b.failed(name, err)
 	}
-	return &object{bucket: b, key: name, size: info.Size}, nil
+	return &object{bucket: b, ctx: ctx, key: name, size: info.Size}, nil
 }
 
 // List implements Place.
-func (b bucket) List(suffix string) (names []string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
+func (b bucket) List(ctx context.Context, suffix string) (names []string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	late := time.AfterFunc(patience, cancel) // after the part that came last: there may be many
+	defer late.Stop()
 	for o := range b.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.prefix}) {
+		late.Reset(patience)
 		if o.Err != nil {
 			return nil, b.failed("", o.Err)
 		}
 		if name := strings.TrimPrefix(o.Key, b.prefix); strings.HasSuffix(name, suffix) {
 			names = append(names, name)
 		}
+	}
+	if err := ctx.Err(); err != nil { // some may be missing
+		return nil, b.failed("", err)
 	}
 	slices.Sort(names)
 	return names, nil
@@ -173,6 +175,7 @@ func (b bucket) List(suffix string) (names []string, err error) {
 // object is a file of a bucket. It is not for concurrent use.
 type object struct {
 	bucket
+	ctx  context.Context // of its reads
 	key  string
 	size int64
 
@@ -205,7 +208,7 @@ func (o *object) ReadAt(p []byte, at int64) (n int, err error) {
 }
 
 func (o *object) read(at, n int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(o.ctx, patience)
 	defer cancel()
 	var options minio.GetObjectOptions
 	if err := options.SetRange(at, at+n-1); err != nil {

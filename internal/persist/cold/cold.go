@@ -6,6 +6,7 @@
 package cold
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -34,8 +35,9 @@ type Ref struct {
 	Sum            [sha256.Size]byte
 }
 
-// ErrWrong is a segment that is missing, or is not the one that was written. Put back as it was, it can be read again.
-var ErrWrong = errors.New("put it back")
+// ErrWrong is a segment whose bytes are not those that were written. Put back as it was, it can be read again. All
+// other errors may be over when the place answers again, or has the segment or its key again.
+var ErrWrong = errors.New("put it back as it was")
 
 const suffix = ".cold"
 
@@ -43,16 +45,16 @@ const suffix = ".cold"
 const MaxBlock = 64 << 20
 
 // Make makes the place, if it is a directory that is not there.
-func (p Place) Make() error {
+func (p Place) Make(ctx context.Context) error {
 	at, err := blobs.At(p.Dir)
 	if err != nil {
 		return err
 	}
-	return at.Make()
+	return at.Make(ctx)
 }
 
 // Write makes a segment durable, and returns once all of it was read back and is the same.
-func (p Place) Write(content []byte) (n Name, err error) {
+func (p Place) Write(ctx context.Context, content []byte) (n Name, err error) {
 	at, err := blobs.At(p.Dir)
 	if err != nil {
 		return n, err
@@ -62,7 +64,7 @@ func (p Place) Write(content []byte) (n Name, err error) {
 		return n, err
 	}
 	n = sha256.Sum256(sealed)
-	err = at.Put(n.String()+suffix, sealed)
+	err = at.Put(ctx, n.String()+suffix, sealed)
 	if errors.Is(err, blobs.ErrExists) { // of a daemon that was killed; whoever reads it compares it
 		err = nil
 	}
@@ -70,17 +72,17 @@ func (p Place) Write(content []byte) (n Name, err error) {
 }
 
 // Read returns a block, which has the SHA-256 of the reference.
-func (p Place) Read(r Ref) (block []byte, err error) {
+func (p Place) Read(ctx context.Context, r Ref) (block []byte, err error) {
 	if r.Length > MaxBlock {
-		return nil, fmt.Errorf("has a block of %d bytes; allowed: %d; %w", r.Length, MaxBlock, ErrWrong)
+		return nil, fmt.Errorf("it has a block of %d bytes; allowed: %d; %w", r.Length, MaxBlock, ErrWrong)
 	}
 	at, err := blobs.At(p.Dir)
 	if err != nil {
 		return nil, err
 	}
-	f, err := at.Open(r.Segment.String() + suffix)
+	f, err := at.Open(ctx, r.Segment.String()+suffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("is missing in %s; %w", p.Dir, ErrWrong)
+		return nil, fmt.Errorf("it is missing in %s; put it back", p.Dir)
 	}
 	if err != nil {
 		return nil, err
@@ -88,10 +90,15 @@ func (p Place) Read(r Ref) (block []byte, err error) {
 	tried := &watched{File: f}
 	defer f.Close() //nolint:errcheck // it was only read
 	from, _, err := p.Key.Open(tried, f.Size())
-	if errors.Is(err, blobs.ErrSealed) && tried.failed == nil {
-		return nil, fmt.Errorf("in %s %w; give its key, or %w", p.Dir, err, ErrWrong)
-	}
-	if err != nil {
+	switch {
+	case tried.failed != nil:
+		return nil, tried.failed
+	case errors.Is(err, blobs.ErrSealed):
+		if err := p.unchanged(tried, r.Segment); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("in %s it %w; put the key back into that file, after newer ones", p.Dir, err)
+	case err != nil: // the key cannot be read
 		return nil, err
 	}
 	block = make([]byte, r.Length)
@@ -100,9 +107,24 @@ func (p Place) Read(r Ref) (block []byte, err error) {
 		return nil, tried.failed // which may be over
 	}
 	if err != nil || sha256.Sum256(block) != r.Sum {
-		return nil, fmt.Errorf("is damaged in %s; %w", p.Dir, ErrWrong)
+		return nil, p.damaged()
 	}
 	return block, nil
+}
+
+func (p Place) damaged() error { return fmt.Errorf("it is damaged in %s; %w", p.Dir, ErrWrong) }
+
+// unchanged returns an error unless a segment has the bytes that were written: then another key has sealed it.
+func (p Place) unchanged(f *watched, n Name) error {
+	sum := sha256.New()
+	_, err := io.Copy(sum, io.NewSectionReader(f, 0, f.Size()))
+	switch {
+	case err != nil:
+		return err
+	case Name(sum.Sum(nil)) != n:
+		return p.damaged()
+	}
+	return nil
 }
 
 // watched remembers whether reading failed, which is no damage.

@@ -4,6 +4,8 @@ package rows
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -125,9 +127,21 @@ func (v *View) Elsewhere(key, stored []byte) (b Block, err error) {
 	if err != nil {
 		return b, err
 	}
-	raw, err := place.Read(ref)
-	if err != nil {
-		return b, v.withoutSegment(number, first, last, ref, err)
+	if v.Cold != nil {
+		place.Place = *v.Cold
+	}
+	away := &AwayError{Place: place.Place, Ref: ref, Number: number, First: first, Last: last}
+	raw, there := v.Fetched[ref]
+	if !there {
+		if g, _, _, err := v.Genesis(number); err == nil {
+			away.Ledger = g.Spec.Name
+		}
+		if v.Fetched != nil {
+			return b, away
+		}
+		if raw, err = away.Fetch(v.Ctx); err != nil {
+			return b, err
+		}
 	}
 	if b, err = parseBlock(number, first, last, raw); err != nil {
 		return b, Damaged(PacksBucket, key, "%v", err)
@@ -136,18 +150,34 @@ func (v *View) Elsewhere(key, stored []byte) (b Block, err error) {
 	return b, nil
 }
 
-func (v *View) withoutSegment(number, first, last uint64, ref cold.Ref, err error) error {
-	name := fmt.Sprint("number ", number)
-	if g, _, _, e := v.Genesis(number); e == nil {
-		name = g.Spec.Name
+// AwayError is a block in a segment that has to be fetched first (View.Fetched).
+type AwayError struct {
+	Place               cold.Place
+	Ref                 cold.Ref
+	Ledger              string
+	Number, First, Last uint64 // the ledger's number, and the block's entries
+}
+
+// Error implements error.
+func (a *AwayError) Error() string {
+	return fmt.Sprintf("segment %s, which has entries %d to %d of ledger %s", a.Ref.Segment, a.First, a.Last,
+		cmp.Or(a.Ledger, fmt.Sprint("number ", a.Number)))
+}
+
+// Fetch reads the block. A segment that is damaged is ledger.ErrDamaged. One that cannot be read, as it is missing, or
+// its place does not answer, or its key is not there, is ledger.ErrAway: asking again helps, once that is mended.
+func (a *AwayError) Fetch(ctx context.Context) ([]byte, error) {
+	if ctx == nil {
+		ctx = context.Background()
 	}
-	without := elsewhereError{kind: ledger.ErrUnavailable, of: fmt.Errorf("segment %s, which has entries %d to %d of "+
-		"ledger %s, cannot be read now: %w", ref.Segment, first, last, name, err)}
-	if errors.Is(err, cold.ErrWrong) {
-		without = elsewhereError{kind: ledger.ErrDamaged, of: fmt.Errorf("segment %s, which has entries %d to %d of "+
-			"ledger %s, %w", ref.Segment, first, last, name, err)}
+	raw, err := a.Place.Read(ctx, a.Ref)
+	switch {
+	case errors.Is(err, cold.ErrWrong):
+		err = elsewhereError{ledger.ErrDamaged, fmt.Errorf("%v: %w", a, err)}
+	case err != nil:
+		err = elsewhereError{ledger.ErrAway, fmt.Errorf("%v, cannot be read now: %w", a, err)}
 	}
-	return without
+	return raw, err
 }
 
 // elsewhereError is an error of a kind that says nothing of the store's file, which is as it should be.
@@ -179,17 +209,18 @@ func (v *View) EachPackRow(key, stored []byte, f func(key, stored []byte) error)
 // Retention says which packs leave the file, and where they go.
 type Retention struct {
 	cold.Place
-	After time.Duration // how old all entries of a pack are; closed ledgers' leave at any age
+	After  time.Duration // how old all entries of a pack are; closed ledgers' leave at any age
+	Sealed blobs.Prints  // of the keys that have sealed segments
 }
 
-// RetentionKey → the age in nanoseconds (8 bytes), and the folder and the key's file, each ended by a zero byte. It is
-// there from the first time on that packs were to leave the file.
+// RetentionKey → the age in nanoseconds (8 bytes), and the folder, the key's file and the fingerprints, each ended by a
+// zero byte. It is there from the first time on that packs were to leave the file.
 var RetentionKey = []byte("retention")
 
 // Append adds the row's bytes.
 func (r Retention) Append(b []byte) []byte {
 	b = AppendNumber(b, uint64(r.After))
-	for _, text := range [...]string{r.Dir, string(r.Key)} {
+	for _, text := range [...]string{r.Dir, string(r.Key), string(r.Sealed)} {
 		b = append(append(b, text...), 0)
 	}
 	return b
@@ -202,9 +233,9 @@ func (v *View) Retention() (r Retention, err error) {
 		return r, err
 	}
 	texts := bytes.Split(value[min(8, len(value)):], []byte{0})
-	if len(value) < 8 || len(texts) != 3 || len(texts[2]) > 0 {
+	if len(value) < 8 || len(texts) != 4 || len(texts[3]) > 0 {
 		return r, Damaged(MetaBucket, RetentionKey, "%d bytes say nothing about a folder", len(value))
 	}
 	return Retention{cold.Place{Dir: string(texts[0]), Key: blobs.Key(texts[1])},
-		time.Duration(binary.BigEndian.Uint64(value))}, nil
+		time.Duration(binary.BigEndian.Uint64(value)), blobs.Prints(texts[2])}, nil
 }

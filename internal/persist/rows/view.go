@@ -4,12 +4,14 @@ package rows
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -29,7 +31,15 @@ type View struct {
 
 	missing bool // something may have been found to be missing
 
-	block Block // of a segment that was read last
+	// Ctx ends the reading of segments; nil: nothing does.
+	Ctx context.Context
+	// Cold is where segments are; nil: where the store has recorded it.
+	Cold *cold.Place
+	// Fetched are blocks of segments that were read before the transaction. With it, one that is not among them is an
+	// AwayError, since a transaction should not wait for another machine; nil: blocks are read when they are needed.
+	Fetched map[cold.Ref][]byte
+
+	block Block // of a segment that was parsed last
 }
 
 func (v *View) Bucket(b Bucket) (*bolt.Bucket, error) {

@@ -97,7 +97,7 @@ func (v *worker) follow(number uint64) (*followed, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(v.ctx)
-	ahead, wait := readAhead(ctx, v.Tx.DB(), number, v.tail[number])
+	ahead, wait := readAhead(ctx, v.Tx.DB(), number, v.tail[number], v.Cold)
 	defer wait()
 	defer cancel()
 	for o := range ahead {

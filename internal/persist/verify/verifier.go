@@ -11,6 +11,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/audit/rights"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -31,6 +32,8 @@ type Config struct {
 	// AnyRoot accepts a file that may have lost its newest commits: a restore goes on from what is
 	// there.
 	AnyRoot bool
+	// Cold is where segments of old entries are; nil: where the file says.
+	Cold *cold.Place
 }
 
 // Result counts what a verification has read.

@@ -54,7 +54,7 @@ func File(ctx context.Context, c Config) (done Result, err error) {
 		if err := rows.CheckPages(tx, file, pages.Check{Pace: rows.UntilDone(ctx)}); err != nil {
 			return err
 		}
-		v := &verifier{View: &rows.View{Tx: tx}, Config: c, ctx: ctx}
+		v := &verifier{View: &rows.View{Tx: tx, Ctx: ctx, Cold: c.Cold}, Config: c, ctx: ctx}
 		err := v.run()
 		done = v.Result
 		if err == nil && !c.AnyRoot {
@@ -169,11 +169,16 @@ func (v *verifier) ledgers(order []uint64, together int) error {
 	return v.ctx.Err()
 }
 
+// another returns a view of another transaction.
+func (v *verifier) another(tx *bolt.Tx) *rows.View {
+	return &rows.View{Tx: tx, Ctx: v.ctx, Cold: v.Config.Cold}
+}
+
 // alone verifies a ledger in a transaction of its own.
 func (v *verifier) alone(number uint64) error {
 	return rows.Guard(func() error {
 		return v.Tx.DB().View(func(tx *bolt.Tx) error {
-			w := &worker{verifier: v, View: &rows.View{Tx: tx}, rights: v.rights, specs: map[string]ledger.Spec{}}
+			w := &worker{verifier: v, View: v.another(tx), rights: v.rights, specs: map[string]ledger.Spec{}}
 			w.rights.Spec = w.spec
 			return w.ledger(number)
 		})

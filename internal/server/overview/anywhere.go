@@ -47,7 +47,7 @@ func (h *Handlers) QuerySpendingAnywhere(ctx context.Context,
 		case err == nil:
 		case ctx.Err() != nil:
 			return passed, ctx.Err()
-		case errors.Is(err, ledger.ErrDamaged):
+		case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrAway):
 			row = &pb.LedgerSpending{Problem: err.Error()}
 		case resumable(err) && !first:
 			return later, nil // the next page has half of a call's time for it

@@ -45,7 +45,7 @@ func (h *Handlers) row(ctx context.Context, s ledger.Summary, page pages.Overvie
 // fail says in the row why it has no numbers, or returns an error that ends the page.
 func (r *row) fail(err error) error {
 	switch {
-	case errors.Is(err, ledger.ErrDamaged):
+	case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrAway):
 		r.row.Problem = err.Error()
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, accountant.ErrStopped):
 		r.row.Problem = "its numbers were not found in time: ask again, or give the call more time"

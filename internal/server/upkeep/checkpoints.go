@@ -47,7 +47,8 @@ func (u *Upkeep) marks(ctx context.Context) {
 				u.config.Logger.Debug("no checkpoints were made: it is tried again", "ledger", s.Genesis.Spec.Name,
 					"error", err)
 			}
-			if errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrUnknown) {
+			if !errors.Is(err, ledger.ErrAway) &&
+				(errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrUnknown)) {
 				break
 			}
 		}

@@ -17,7 +17,14 @@ import (
 type Bucket struct {
 	Place string // s3://…
 	// Fail is the number of the request, counted from now on, from which on all fail; 0 for none.
-	Fail  atomic.Int64
+	Fail atomic.Int64
+	// Hang keeps all requests waiting from then on.
+	Hang atomic.Bool
+	// Asked is how many requests have come.
+	Asked atomic.Int64
+	// Sent is how many bytes of objects were sent to clients.
+	Sent atomic.Int64
+
 	store *s3mem.Backend
 }
 
@@ -33,15 +40,26 @@ func New(t *testing.T) *Bucket {
 	if err := b.store.CreateBucket(Name); err != nil {
 		t.Fatal(err)
 	}
-	serves := gofakes3.New(b.store).Server()
+	serves, ended := gofakes3.New(b.store).Server(), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.Asked.Add(1)
 		if n := b.Fail.Load(); n == 1 || n > 1 && b.Fail.Add(-1) == 1 {
 			w.WriteHeader(http.StatusForbidden) // which is not tried again
 			return
 		}
-		serves.ServeHTTP(w, r)
+		if b.Hang.Load() {
+			select {
+			case <-ended:
+			case <-r.Context().Done():
+			}
+			return
+		}
+		serves.ServeHTTP(counted{w, &b.Sent}, r)
 	}))
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		close(ended)
+		server.Close()
+	})
 	b.Place = "s3://" + Name + "/some/place?endpoint=" + server.URL
 	return b
 }
@@ -52,4 +70,16 @@ func (b *Bucket) Remove(t *testing.T, name string) {
 	if _, err := b.store.DeleteObject(Name, "some/place/"+name); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// counted counts what is sent.
+type counted struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+// Write implements http.ResponseWriter.
+func (c counted) Write(p []byte) (int, error) {
+	c.sent.Add(int64(len(p)))
+	return c.ResponseWriter.Write(p)
 }
