@@ -44,6 +44,10 @@ func (c *cooling) check(database string) error {
 	case c.after < 0:
 		return wrong("cold-after", c.after.String(), "a duration ≥ 0, such as 8760h")
 	}
+	return c.checkPlace()
+}
+
+func (c *cooling) checkPlace() error {
 	if _, err := blobs.At(c.dir); err != nil {
 		return usageError{fmt.Errorf("--cold: %w", err)}
 	}

@@ -163,8 +163,22 @@ func TestCold(t *testing.T) {
 		t.Errorf("verify without segments: %d, %s", code, out)
 	}
 	code, _, stderr := exitCode(t, "restore", backup, "--data", filepath.Join(t.TempDir(), "r"))
-	if code != 1 || !strings.Contains(stderr, "is missing in "+away) {
+	if code != 1 || !strings.Contains(stderr, "is missing in "+away+"; put it back, or say where they are now: --co") {
 		t.Errorf("restore without segments: %d, %s", code, stderr)
+	}
+	// On another machine they are elsewhere.
+	there := filepath.Join(t.TempDir(), "there")
+	if err := os.Mkdir(there, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range segments {
+		content, err := os.ReadFile(s + ".away")
+		if err == nil {
+			err = os.WriteFile(filepath.Join(there, filepath.Base(s)), content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, s := range segments {
 		if err := os.Rename(s+".away", s); err != nil {

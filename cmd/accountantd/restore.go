@@ -13,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/archive"
 	"github.com/dpaccountant/accountant/internal/persist/blobs"
+	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 )
 
@@ -27,6 +29,10 @@ written.
 Or make it of an ARCHIVE, the directory or the bucket (s3://BUCKET/PREFIX) to
 which a daemon with --archive has copied what was written: with --until as the
 store was at that time, or shortly before.
+
+Old entries that have left the file of the ledgers (accountantd --cold) stay where
+they are, and the new ledgers read them there. If that is elsewhere now, say where
+with --cold, and with --cold-key if they are encrypted. An archive has them itself.
 
 What was charged after the backup was made is lost, and nobody can tell from it
 what that was. So the store gets another identifier, and each ledger that is
@@ -55,6 +61,7 @@ file beside which no daemon starts.`
 func restoreCommand(env []string,
 	restore func(ctx context.Context, from restored, to storage) error) *cobra.Command {
 	var data, until, key string
+	var outside cold.Place
 	var to storage
 	c := &cobra.Command{
 		Use:   "restore (FILE | ARCHIVE) (--data DIR | --store ADDRESS)",
@@ -79,11 +86,19 @@ func restoreCommand(env []string,
 			case data != "" && to.url != "":
 				return usageError{fmt.Errorf("--data %s and --store are both given; allowed: one of them", data)}
 			}
+			if err := (&cooling{dir: outside.Dir, key: string(outside.Key)}).checkPlace(); err != nil {
+				return err
+			}
 			return settings{storage: to}.checkStorage()
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			from := restored{RestoreConfig: persist.RestoreConfig{Backup: args[0],
-				Path: filepath.Join(data, persist.FileName)}, archive: archive.Is(args[0]), key: blobs.Key(key)}
+				Path: filepath.Join(data, persist.FileName), Cold: outside}, archive: archive.Is(args[0]),
+				key: blobs.Key(key)}
+			if from.archive && outside != (cold.Place{}) {
+				return usageError{fmt.Errorf("--cold or --cold-key, and %s is an archive, which has all entries; "+
+					"allowed: with a backup", args[0])}
+			}
 			if until != "" {
 				var err error
 				from.until, err = time.Parse(time.RFC3339, until)
@@ -100,6 +115,10 @@ func restoreCommand(env []string,
 	}
 	c.Flags().StringVar(&until, "until", "", "`time` such as 2026-11-01T00:00:00Z: nothing of an archive that is newer")
 	c.Flags().StringVar(&key, "archive-key", "", "`file` of the key with which the archive was encrypted")
+	c.Flags().StringVar(&outside.Dir, "cold", "", "`directory`, or s3://BUCKET/PREFIX, where the entries are now that "+
+		"have left the ledgers' file (default: where they were)")
+	c.Flags().StringVar((*string)(&outside.Key), "cold-key", "", "`file` of the key with which they were encrypted "+
+		"(default: where it was)")
 	c.Flags().StringVar(&data, "data", "", "`directory` to be made, or empty")
 	to.addPlace(c.Flags())
 	return c
@@ -131,6 +150,9 @@ func restore(ctx context.Context, from restored, to storage, stdout, stderr io.W
 	} else {
 		place = to.postgres().Name()
 		done, err = restoreInto(ctx, c, to)
+	}
+	if errors.Is(err, ledger.ErrAway) && c.Cold == (cold.Place{}) {
+		err = fmt.Errorf("%w, or say where they are now: --cold, --cold-key", err)
 	}
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@
 package persist
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -17,6 +18,9 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/durable"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/cold"
+	"github.com/dpaccountant/accountant/internal/persist/house"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -31,6 +35,9 @@ type RestoreConfig struct {
 	Backup string
 	// Path is the new store's file. Its directory must be empty, or is made.
 	Path string
+	// Cold is where the entries are now that have left the backed-up file, and their key; where the backup says, as far
+	// as they are empty.
+	Cold cold.Place
 	// Now is the time of the entries; the clock's if zero.
 	Now time.Time
 	// Progress, if set, is told now and then what is done of a step: records are
@@ -89,7 +96,11 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 			return done, err
 		}
 	}
-	verified, err := verify.File(ctx, verify.Config{Path: c.Backup, AnyRoot: !c.moving,
+	outside, err := c.outside()
+	if err != nil {
+		return done, err
+	}
+	verified, err := verify.File(ctx, verify.Config{Path: c.Backup, AnyRoot: !c.moving, Cold: outside,
 		Progress: func(n, of uint64) { c.Progress(StepVerify, n, of) }})
 	if err != nil {
 		return done, fmt.Errorf("backup %s is refused, nothing was written: %w", c.Backup, err)
@@ -115,7 +126,7 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 		done.From, done.StoreID = verified.StoreID, verified.StoreID
 		err = c.goOn(temporary)
 	} else {
-		err = c.restore(ctx, temporary, verified.Ledgers, &done)
+		err = c.restore(ctx, temporary, outside, verified.Ledgers, &done)
 	}
 	if err != nil {
 		return done, err
@@ -129,6 +140,26 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 	}
 	c.at()
 	return done, durable.SyncDirectory(dir)
+}
+
+// outside is where the entries are that have left the backed-up file; nil: where the backup says.
+func (c RestoreConfig) outside() (*cold.Place, error) {
+	if c.Cold == (cold.Place{}) {
+		return nil, nil
+	}
+	var r rows.Retention
+	err := house.Read(c.Backup, func(v *rows.View) (err error) {
+		r, err = v.Retention()
+		return err
+	})
+	if err == nil && r.Dir == "" {
+		err = errors.New("no entries have left it; allowed: a restore that names no place of them")
+	}
+	place, e := c.Cold.Full()
+	if err = errors.Join(err, e); err != nil {
+		return nil, fmt.Errorf("backup %s: %w", c.Backup, err)
+	}
+	return &cold.Place{Dir: cmp.Or(place.Dir, r.Dir), Key: cmp.Or(place.Key, r.Key)}, nil
 }
 
 // CheckEmpty returns an error unless a directory is empty, or is not there: then made.
@@ -211,7 +242,8 @@ func (c RestoreConfig) copy(ctx context.Context, to string) (sum [sha256.Size]by
 const restoreTogether = 64
 
 // restore turns the copy into a store of its own, durably.
-func (c RestoreConfig) restore(ctx context.Context, path string, ledgers uint64, done *RestoredStore) (err error) {
+func (c RestoreConfig) restore(ctx context.Context, path string, outside *cold.Place, ledgers uint64,
+	done *RestoredStore) (err error) {
 	// synced once, below
 	s, err := Open(Config{Path: path, MaxBatchBytes: c.maxBatch, hooks: hooks{noSync: true, alone: true}})
 	if err != nil {
@@ -228,6 +260,15 @@ func (c RestoreConfig) restore(ctx context.Context, path string, ledgers uint64,
 		return err
 	}
 	done.StoreID = s.ID()
+	if outside != nil {
+		r, err := s.Retention()
+		if r.Place = *outside; err == nil {
+			err = s.retain(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	c.at()
 	for after := ""; ; {
 		if err := ctx.Err(); err != nil {

@@ -8,12 +8,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
@@ -53,11 +51,7 @@ func (s *Store) Retain(r rows.Retention) (err error) {
 	if r.After < 0 {
 		return fmt.Errorf("entries leave the file %v after they were written; allowed: a duration ≥ 0", r.After)
 	}
-	if r.Dir, err = blobs.Full(r.Dir); err == nil && r.Key != "" {
-		var key string
-		key, err = filepath.Abs(string(r.Key))
-		r.Key = blobs.Key(key)
-	}
+	r.Place, err = r.Full()
 	var before rows.Retention
 	if err == nil {
 		before, err = s.Retention()

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/dpaccountant/accountant/internal/persist/blobs"
 )
@@ -21,6 +22,20 @@ import (
 type Place struct {
 	Dir string    // or a bucket
 	Key blobs.Key // that seals new ones
+}
+
+// Full makes paths absolute.
+func (p Place) Full() (full Place, err error) {
+	full = p
+	if p.Dir != "" {
+		full.Dir, err = blobs.Full(p.Dir)
+	}
+	if err == nil && p.Key != "" {
+		var key string
+		key, err = filepath.Abs(string(p.Key))
+		full.Key = blobs.Key(key)
+	}
+	return full, err
 }
 
 // Name is a segment's: the SHA-256 of its file.
