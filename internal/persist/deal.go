@@ -87,30 +87,30 @@ func dealOut(v *rows.View, most int64) (d dealt, err error) {
 	}
 	for _, number := range slices.Sorted(maps.Keys(ledgers)) {
 		if err == nil {
-			list := ledgers[number]
-			err = d.pack(v, number, list[0].Join(list[1:]...))
+			err = d.pack(v, number, ledgers[number])
 		}
 	}
 	return d, err
 }
 
 // pack adds entries of a ledger as packs, after those that it has, the last of which may take some of them.
-func (d *dealt) pack(v *rows.View, number uint64, p packs.Pack) error {
+func (d *dealt) pack(v *rows.View, number uint64, list []packs.Pack) error {
 	var last packs.Pack
-	key := rows.BlockKey(number, p.First-1)
-	if p.First > 1 {
+	before := list[0].First - 1
+	key := rows.BlockKey(number, before)
+	if before > 0 {
 		stored, err := v.Stored(rows.PacksBucket, key)
 		if err == nil && stored == nil {
 			err = rows.Damaged(rows.PacksBucket, key, "missing")
 		}
 		if err == nil {
-			last, err = rows.ParsePack(number, p.First-1, stored)
+			last, err = rows.ParsePack(number, before, stored)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	parts, instead := p.Deal(last)
+	parts, instead := packs.Deal(last, list...)
 	if instead {
 		d.rows = append(d.rows, row{bucket: rows.PacksBucket, key: key})
 	}

@@ -4,6 +4,7 @@ package packs
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -26,26 +27,26 @@ type writer struct {
 // appendColumns appends the entries by columns: the texts once, then of each entry the index of its writer, how its
 // sequence number and the writer's entry before differ from what follows, the time after the one before, and the index
 // of the bytes after its frame. ok is false if a frame has another position than the one that follows.
-func appendColumns(b []byte, first uint64, list [][]byte) (_ []byte, ok bool) {
+func (m *memory) appendColumns(b []byte, first uint64, list [][]byte) (_ []byte, ok bool) {
 	n := len(list)
-	var principals, bodies texts
-	var writers []writer
-	index := map[[2]string]int{}
-	all := make([]uint64, 5*n)
+	principals, bodies := &m.principals, &m.bodies
+	writers, next := m.writers[:0], m.next[:0]
+	defer func() { m.writers, m.next = writers, next }()
+	all := take(&m.numbers, 5*n)
 	of, sequences, befores, times, body := all[:n], all[n:2*n], all[2*n:3*n], all[3*n:4*n], all[4*n:]
-	next, last := []writer{}, uint64(0)
-	size := 0
+	size, last := 0, uint64(0)
 	for i, raw := range list {
 		f, rest := record.SplitEntry(raw)
 		if f.Position != first+uint64(i) {
 			return nil, false
 		}
 		size += len(raw)
-		at, known := index[[2]string{string(f.Principal), string(f.Writer)}]
+		principal := principals.index(f.Principal)
+		at, known := m.known[writerKey{principal, string(f.Writer)}]
 		if !known {
 			at = len(writers)
-			w := writer{principals.index(f.Principal), f.Writer, f.Sequence, f.PreviousOfWriter}
-			index[[2]string{string(f.Principal), string(f.Writer)}] = at
+			w := writer{principal, f.Writer, f.Sequence, f.PreviousOfWriter}
+			m.known[writerKey{principal, string(f.Writer)}] = at
 			writers, next = append(writers, w), append(next, w)
 		}
 		w := &next[at]
@@ -68,7 +69,7 @@ func appendColumns(b []byte, first uint64, list [][]byte) (_ []byte, ok bool) {
 }
 
 // entries reads what appendColumns has written.
-func (r *reader) entries(first uint64, n int) [][]byte {
+func (r *reader) entries(first uint64, n int, kept *memory) [][]byte {
 	size := r.number()
 	principals := r.texts()
 	count := r.number()
@@ -76,7 +77,8 @@ func (r *reader) entries(first uint64, n int) [][]byte {
 		r.bad = true
 		return nil
 	}
-	writers := make([]writer, count)
+	writers := slices.Grow(r.memory.writers[:0], int(count))[:count]
+	r.memory.writers = writers
 	for i := range writers {
 		writers[i] = writer{r.number(), r.text(), r.number(), first - unzigzag(r.number())}
 		r.bad = r.bad || writers[i].principal >= uint64(len(principals))
@@ -89,7 +91,7 @@ func (r *reader) entries(first uint64, n int) [][]byte {
 	if r.bad {
 		return nil
 	}
-	all, raws := make([]byte, 0, size), make([][]byte, n)
+	all, raws := kept.room(int(size)), take(&kept.texts, n)
 	for i := range raws {
 		if of[i] >= count || body[i] >= uint64(len(bodies)) {
 			r.bad = true
@@ -120,12 +122,17 @@ type texts struct {
 	known map[string]uint64
 }
 
+func newTexts() texts { return texts{known: map[string]uint64{}} }
+
+func (t *texts) clear() {
+	clear(t.list)
+	t.list = t.list[:0]
+	clear(t.known)
+}
+
 func (t *texts) index(b []byte) uint64 {
 	if i, ok := t.known[string(b)]; ok {
 		return i
-	}
-	if t.known == nil {
-		t.known = map[string]uint64{}
 	}
 	i := uint64(len(t.list))
 	t.list = append(t.list, string(b))
@@ -147,7 +154,7 @@ func (r *reader) texts() [][]byte {
 		r.bad = true
 		return nil
 	}
-	list := make([][]byte, n)
+	list := take(&r.memory.texts, int(n))
 	for i := range list {
 		list[i] = r.text()
 	}
@@ -184,7 +191,7 @@ func (r *reader) column(n int) []uint64 {
 		r.bad = true
 		return nil
 	}
-	values := make([]uint64, n)
+	values := take(&r.memory.numbers, n)
 	if kind[0] == 1 {
 		for i := range values {
 			values[i] = r.number()
@@ -205,8 +212,9 @@ func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 
 // reader reads numbers and texts one after the other.
 type reader struct {
-	b   []byte
-	bad bool
+	b      []byte
+	bad    bool
+	memory *memory
 }
 
 func (r *reader) number() uint64 {

@@ -62,19 +62,21 @@ func (p Pack) Append(b []byte) []byte {
 
 // AppendSmall appends the pack in the form that takes the least room.
 func (p Pack) AppendSmall(b []byte) []byte {
+	m := borrow()
+	defer m.giveBack()
 	start := len(b)
-	inColumns, ok := appendColumns(p.appendKeys(make([]byte, 0, 1<<10)), p.First, p.Raws)
+	inColumns, ok := m.appendColumns(p.appendKeys(m.room(p.Room())), p.First, p.Raws)
 	if !ok {
 		return p.Append(b)
 	}
-	if small := compress(inColumns); small != nil {
+	if small := compress(inColumns, m.room(len(inColumns))); small != nil {
 		b = p.appendHead(append(b, compressed))
 		b = append(binary.AppendUvarint(b, uint64(len(inColumns))), small...)
 	} else {
 		b = append(p.appendHead(append(b, columns)), inColumns...)
 	}
-	plainly := p.Append(make([]byte, 0, p.Room()))
-	again, err := Parse(b[start:])
+	plainly := p.Append(m.room(p.Room()))
+	again, err := parse(b[start:], m, m)
 	if err != nil || !p.same(again) || len(plainly) < len(b)-start { // such as entries that MarshalEntry has not made
 		return append(b[:start], plainly...)
 	}
@@ -96,12 +98,19 @@ func (p Pack) appendKeys(b []byte) []byte {
 }
 
 // Parse reads a pack. Its entries may refer to b.
-func Parse(b []byte) (p Pack, err error) {
+func Parse(b []byte) (Pack, error) {
+	m := borrow()
+	defer m.giveBack()
+	return parse(b, m, &memory{})
+}
+
+// parse reads a pack, which lies in kept, and in b.
+func parse(b []byte, m, kept *memory) (p Pack, err error) {
 	if len(b) == 0 || b[0] >= forms {
 		return p, errCut
 	}
 	form := b[0]
-	r := reader{b: b[1:]}
+	r := reader{b: b[1:], memory: m}
 	p.First = r.number()
 	copy(p.Previous[:], r.bytes(uint64(len(p.Previous))))
 	n := r.number()
@@ -113,20 +122,20 @@ func Parse(b []byte) (p Pack, err error) {
 		if r.bad || size > limitBytes {
 			return p, errCut
 		}
-		if r.b, err = decompress(r.b, size); err != nil {
+		if r.b, err = decompress(r.b, m.room(int(size))); err != nil {
 			return p, err
 		}
 	}
-	if p.Keys = r.keys(int(n)); r.bad {
+	if p.Keys = r.keys(int(n), kept); r.bad {
 		return p, errCut
 	}
 	if form == plain {
-		p.Raws = make([][]byte, n)
+		p.Raws = take(&kept.texts, int(n))
 		for i := range p.Raws {
 			p.Raws[i] = r.text()
 		}
 	} else {
-		p.Raws = r.entries(p.First, int(n))
+		p.Raws = r.entries(p.First, int(n), kept)
 	}
 	if r.bad || len(r.b) > 0 {
 		return p, errCut
@@ -135,13 +144,18 @@ func Parse(b []byte) (p Pack, err error) {
 }
 
 // keys reads log keys, which rise.
-func (r *reader) keys(n int) []uint64 {
-	keys := make([]uint64, 1, min(n, len(r.b)+1))
-	keys[0] = r.number()
-	for _, delta := range r.column(n - 1) {
-		last := keys[len(keys)-1]
+func (r *reader) keys(n int, kept *memory) []uint64 {
+	last := r.number()
+	deltas := r.column(n - 1)
+	if r.bad {
+		return nil
+	}
+	keys := take(&kept.numbers, n)
+	keys[0] = last
+	for i, delta := range deltas {
 		r.bad = r.bad || delta == 0 || last+delta < last
-		keys = append(keys, last+delta)
+		last += delta
+		keys[i+1] = last
 	}
 	return keys
 }
@@ -181,18 +195,26 @@ func (p Pack) size() (n int) {
 	return n
 }
 
-// Cut divides the entries into packs of at most MaxEntries and MaxBytes each, if no entry is larger.
-func (p Pack) Cut() (list []Pack) {
-	for len(p.Raws) > 0 {
+// Cut divides the entries of packs that follow each other into packs of at most MaxEntries and MaxBytes each, if no
+// entry is larger.
+func Cut(from ...Pack) (list []Pack) {
+	for rest := from[0].Join(from[1:]...); ; {
 		n, size := 0, 0
-		for n < len(p.Raws) && n < MaxEntries && (n == 0 || size+len(p.Raws[n]) <= MaxBytes) {
-			size += len(p.Raws[n])
+		for n < len(rest.Raws) && n < MaxEntries && (n == 0 || size+len(rest.Raws[n]) <= MaxBytes) {
+			size += len(rest.Raws[n])
 			n++
 		}
-		list = append(list, Pack{First: p.First, Previous: p.Previous, Keys: p.Keys[:n], Raws: p.Raws[:n]})
-		p = p.Without(n)
+		part := rest
+		part.Keys, part.Raws = rest.Keys[:n], rest.Raws[:n]
+		list = append(list, part)
+		if rest.Keys, rest.Raws = rest.Keys[n:], rest.Raws[n:]; len(rest.Raws) == 0 {
+			return list
+		}
+		for rest.First += uint64(n); from[0].Last() < rest.First; {
+			from = from[1:]
+		}
+		rest.Previous = from[0].Without(int(rest.First - from[0].First)).Previous
 	}
-	return list
 }
 
 // Without returns the pack without its first n entries.
@@ -204,12 +226,11 @@ func (p Pack) Without(n int) Pack {
 	return p
 }
 
-// Deal returns the packs for entries that follow those of last, and whether they take its place, as it has room for
-// some of them. last is empty for the first entries of a ledger.
-func (p Pack) Deal(last Pack) (list []Pack, instead bool) {
-	instead = len(last.Raws) > 0 && !last.Full()
-	if instead {
-		p = last.Join(p)
+// Deal returns the packs for entries that follow those of last, in packs that follow each other, and whether they take
+// its place, as it has room for some of them. last is empty for the first entries of a ledger.
+func Deal(last Pack, after ...Pack) (list []Pack, instead bool) {
+	if instead = len(last.Raws) > 0 && !last.Full(); instead {
+		after = append([]Pack{last}, after...)
 	}
-	return p.Cut(), instead
+	return Cut(after...), instead
 }

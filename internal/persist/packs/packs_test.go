@@ -61,11 +61,19 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// What Cut divides is the same entries in the same chain, and Join puts them together again.
+// What Cut divides is the same entries in the same chain, however they were divided before, and Join puts them together
+// again.
 func TestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawn(t)
-		list := p.Cut()
+		var from []packs.Pack
+		for rest := p; len(rest.Raws) > 0; {
+			n := rapid.IntRange(1, len(rest.Raws)).Draw(t, "together")
+			part := rest
+			part.Keys, part.Raws, rest = rest.Keys[:n], rest.Raws[:n], rest.Without(n)
+			from = append(from, part)
+		}
+		list := packs.Cut(from...)
 		whole := list[0]
 		for i, part := range list {
 			if len(part.Raws) > packs.MaxEntries || len(part.Raws) == 0 {

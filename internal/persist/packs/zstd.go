@@ -35,25 +35,25 @@ var (
 	})
 )
 
-// compress returns b compressed, or nil if that saves too little.
-func compress(b []byte) []byte {
+// compress returns b compressed, in room, or nil if that saves too little.
+func compress(b, room []byte) []byte {
 	if len(b) < worth {
 		return nil
 	}
-	small := encoder().EncodeAll(b, make([]byte, 0, len(b)))
+	small := encoder().EncodeAll(b, room)
 	if len(small) > len(b)-len(b)/8 {
 		return nil
 	}
 	return small
 }
 
-// decompress returns the bytes, which must be as many as size says.
-func decompress(b []byte, size uint64) ([]byte, error) {
-	out, err := decoder().DecodeAll(b, make([]byte, 0, size))
+// decompress returns the bytes, which must be as many as there is room for.
+func decompress(b, room []byte) ([]byte, error) {
+	out, err := decoder().DecodeAll(b, room)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errCut, err)
 	}
-	if uint64(len(out)) != size {
+	if len(out) != cap(room) {
 		return nil, errCut
 	}
 	return out, nil

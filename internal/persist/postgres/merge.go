@@ -139,7 +139,7 @@ type merging struct {
 // merged is a ledger of which rows are merged.
 type merged struct {
 	position uint64 // of the head
-	pack     packs.Pack
+	packs    []packs.Pack
 	last     packs.Pack // the ledger's newest one; empty if there is none
 	end      ledger.Head
 	moved    []int64 // rows of tail
@@ -185,12 +185,7 @@ func (m *merging) row(r pgx.Rows) error {
 		p.First > 1 && p.Previous != l.end.Hash; l.stopped {
 		return nil
 	}
-	if len(l.moved) == 0 {
-		l.pack = p
-	} else {
-		l.pack.Keys, l.pack.Raws = append(l.pack.Keys, p.Keys...), append(l.pack.Raws, p.Raws...)
-	}
-	l.end, l.moved = end(p), append(l.moved, int64(last))
+	l.packs, l.end, l.moved = append(l.packs, p), end(p), append(l.moved, int64(last))
 	return nil
 }
 
@@ -213,7 +208,7 @@ func (m *merging) statements() (list []query) {
 		for _, last := range l.moved {
 			moved.add([]uint64{number, uint64(last)})
 		}
-		parts, instead := l.pack.Deal(l.last)
+		parts, instead := packs.Deal(l.last, l.packs...)
 		if instead {
 			replaced.add([]uint64{number, l.last.Last()})
 		}
