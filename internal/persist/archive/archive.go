@@ -3,11 +3,13 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -29,30 +31,24 @@ type Source interface {
 	ID() string
 	Since(ledgers []string, after func(ledger string) (at persist.Seen, known bool),
 		each func(persist.Written) error) ([]rows.BoundKey, error)
+	// Note keeps a text under a name beside the store, and Noted returns it, nil if there is none.
+	Note(name string, text []byte) error
+	Noted(name string) ([]byte, error)
 }
 
 // Archive adds segments to a place. Changed may be called by any goroutine, all else by one at a time.
 type Archive struct {
-	place    Place
-	opened   bool   // what is there was read
-	number   uint64 // of the newest segment
-	previous []byte // SHA-256 of its file
-	complete bool   // the newest segment is
-	known    map[id]persist.Seen
-	whole    bool // the place and the store were compared
-	most     int  // about how many bytes a segment has
+	place  Place
+	opened bool // what is there is known
+	state
+	unnoted int  // about how many bytes were added since the state was noted
+	whole   bool // the place and the store were compared
+	most    int  // about how many bytes a segment has
 
 	mu      sync.Mutex
-	begun   bool // a comparison, which may not see what changes from then on
+	sealed  blobs.Prints // of the keys that have sealed segments
+	begun   bool         // a comparison, which may not see what changes from then on
 	changed map[string]bool
-}
-
-// id stands for a ledger's name, of which there may be a million.
-type id [16]byte
-
-func idOf(name string) id {
-	sum := sha256.Sum256([]byte(name))
-	return id(sum[:])
 }
 
 // New makes an archive, of which nothing is read yet.
@@ -60,10 +56,12 @@ func New(p Place) *Archive {
 	return &Archive{place: p, changed: map[string]bool{}, most: segmentBytes}
 }
 
-// Check refuses a wrong key, and an archive of another store, which its first segment says. Whatever else is wrong with
-// it keeps no daemon from starting: Write says so then, again and again.
+// Check refuses a key's file that cannot be read or lacks a key that has sealed segments, and an archive of another
+// store, which its first segment says. Whatever else is wrong with it keeps no daemon from starting: Write says so
+// then, again and again.
 func (a *Archive) Check(ctx context.Context, from Source) error {
-	if err := a.place.Key.Check(); err != nil {
+	noted := a.remember(from)
+	if err := a.CheckKey(); err != nil || noted {
 		return err
 	}
 	at, err := blobs.At(a.place.Dir)
@@ -79,6 +77,13 @@ func (a *Archive) Check(ctx context.Context, from Source) error {
 	return a.of(first, from)
 }
 
+// CheckKey refuses a key's file without all keys that have sealed segments. Anybody may call it at any time.
+func (a *Archive) CheckKey() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.place.Key.Has(a.sealed)
+}
+
 // of refuses a segment of another store.
 func (a *Archive) of(s *recordv1.Segment, from Source) error {
 	if id := s.GetStoreId(); id != from.ID() {
@@ -88,7 +93,8 @@ func (a *Archive) of(s *recordv1.Segment, from Source) error {
 	return nil
 }
 
-// open reads what the archive has. A directory that is not there is made.
+// open finds out what the archive has: from the note, and the segments that came after it, or else from all segments.
+// That none is missing is seen in any case. A directory that is not there is made.
 func (a *Archive) open(ctx context.Context, from Source) error {
 	at, err := blobs.At(a.place.Dir)
 	if err == nil {
@@ -97,21 +103,68 @@ func (a *Archive) open(ctx context.Context, from Source) error {
 	if err != nil {
 		return err
 	}
-	a.known, a.number, a.previous = map[id]persist.Seen{}, 0, nil
-	a.previous, err = a.place.Each(ctx, func(s *recordv1.Segment) (bool, error) {
-		a.took(s)
+	last, missing, err := newest(ctx, at)
+	if err == nil && missing > 0 {
+		err = &DamagedError{a.place.fileOf(missing), "is missing"}
+	}
+	if err != nil {
+		return err
+	}
+	took := func(s *recordv1.Segment, sum []byte) (bool, error) {
+		a.took(s, sum)
 		return true, a.of(s, from)
-	})
+	}
+	if a.remember(from) && a.number <= last {
+		newest, err := blobs.Read(ctx, at, name(a.number))
+		if sum := sha256.Sum256(newest); err == nil && bytes.Equal(sum[:], a.previous) {
+			err = a.place.each(ctx, at, a.number+1, last, a.previous, took)
+			var damaged *DamagedError
+			if !errors.As(err, &damaged) {
+				a.opened = err == nil
+				return err
+			}
+		}
+	}
+	a.state, a.unnoted = state{known: map[id]persist.Seen{}}, math.MaxInt/2
+	err = a.place.each(ctx, at, 1, last, nil, took)
 	a.opened = err == nil
 	return err
 }
 
-// took notes what a segment has.
-func (a *Archive) took(s *recordv1.Segment) {
-	a.number, a.complete = s.GetNumber(), s.GetComplete()
+// took notes what a segment has, and the SHA-256 of its file.
+func (a *Archive) took(s *recordv1.Segment, sum []byte) {
+	a.number, a.complete, a.previous = s.GetNumber(), s.GetComplete(), sum
 	for _, p := range s.GetParts() {
-		a.known[idOf(p.GetLedger())] = persist.SeenAt(written(p).End())
+		w := written(p)
+		a.known[idOf(p.GetLedger())] = persist.SeenAt(w.End())
+		for _, e := range w.Entries {
+			a.unnoted += len(e)
+		}
 	}
+}
+
+// note keeps what the archive has. Where that fails, the next start reads more.
+func (a *Archive) note(from Source) {
+	a.mu.Lock()
+	note := a.state.note(from.ID(), a.place.Dir, a.sealed)
+	a.mu.Unlock()
+	if from.Note(noteName, note) == nil {
+		a.unnoted = 0
+	}
+}
+
+// remember takes what was noted. It reports whether there is a note of this archive.
+func (a *Archive) remember(from Source) bool {
+	note, err := from.Noted(noteName)
+	s, sealed, ok := parseNote(note, from.ID(), a.place.Dir)
+	if err != nil || !ok {
+		return false
+	}
+	a.state, a.unnoted = s, 0
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sealed = sealed
+	return true
 }
 
 // Changed notes that a ledger is written to. What a transaction shows was noted before, and what is acknowledged was
@@ -165,6 +218,9 @@ func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segmen
 	} else {
 		err = a.there(ctx)
 	}
+	if err == nil {
+		err = a.CheckKey()
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -181,13 +237,16 @@ func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segmen
 	size, first := 0, a.number
 	flush := func() error {
 		s.StoreId, s.Number, s.Previous = from.ID(), a.number+1, a.previous
-		sum, err := a.place.write(ctx, s)
+		err := a.seals()
+		var sum [sha256.Size]byte
+		if err == nil {
+			sum, err = a.place.write(ctx, s)
+		}
 		if err != nil {
 			a.opened = a.opened && !errors.Is(err, blobs.ErrExists) // it may be this one's, if nobody answered then
 			return err
 		}
-		a.previous = sum[:]
-		a.took(s)
+		a.took(s, sum[:])
 		s, size = &recordv1.Segment{}, 0
 		return nil
 	}
@@ -217,7 +276,27 @@ func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segmen
 		s.Keys = append(s.Keys, k.Append(nil))
 	}
 	s.Complete, s.TimeUnixNanos = true, now.UnixNano()
-	return int(a.number-first) + 1, flush()
+	if err := flush(); err != nil {
+		return int(a.number - first), err
+	}
+	if a.unnoted >= len(a.known)*seenBytes {
+		a.note(from)
+	}
+	return int(a.number - first), nil
+}
+
+// seals remembers the key that seals the next segment.
+func (a *Archive) seals() error {
+	sealing, err := a.place.Key.Sealing()
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if with := a.sealed.With(sealing); with != a.sealed {
+		a.sealed, a.unnoted = with, math.MaxInt/2
+	}
+	return nil
 }
 
 // briefly is how long a start waits for the place, and how long the last time may take: what is not added then is added
@@ -242,6 +321,9 @@ func (a *Archive) Run(ctx context.Context, from Source, every time.Duration, wro
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), briefly)
 	defer cancel()
 	write(ctx)
+	if a.opened && a.unnoted > 0 {
+		a.note(from)
+	}
 }
 
 // Is reports whether a path leads to a directory or a bucket, as an archive is one.

@@ -28,6 +28,7 @@ type house struct {
 	dir   string // of the archive, or its bucket
 	key   blobs.Key
 	store *persist.Store
+	note  string // where is noted what the archive has
 	now   time.Time
 	made  map[string]int // ledgers, with how often they were charged
 
@@ -37,7 +38,9 @@ type house struct {
 func open(t *testing.T, a **Archive) *house {
 	t.Helper()
 	h := &house{T: t, dir: filepath.Join(t.TempDir(), "kept"), now: time.Unix(1_800_000_000, 0), made: map[string]int{}}
-	store, err := persist.Open(persist.Config{Path: filepath.Join(t.TempDir(), persist.FileName),
+	path := filepath.Join(t.TempDir(), persist.FileName)
+	h.note = path + ".note-" + noteName
+	store, err := persist.Open(persist.Config{Path: path,
 		Changing: func(name string) {
 			if *a != nil {
 				(*a).Changed(name)
@@ -256,6 +259,9 @@ func TestDamagedSegments(t *testing.T) {
 		if err := os.WriteFile(second, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.Remove(h.note); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
 		_, err := h.reopen().Write(h.Context(), h.store, h.now)
 		if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || damaged.Path != second &&
 			damaged.Path != h.place().fileOf(3) {
@@ -423,5 +429,101 @@ func TestArchiveInBucket(t *testing.T) {
 	if _, _, err := rebuilt(t, h.place(), time.Time{}); !errors.As(err, new(*DamagedError)) ||
 		!strings.Contains(err.Error(), name(2)+" is missing") {
 		t.Errorf("without a segment: %v", err)
+	}
+}
+
+// A start reads what was added after the note, and the newest segment before it to know the archive again. Whatever is
+// wrong with the note, or however old it is, nothing is lost.
+func TestArchiveReadsWhatIsNew(t *testing.T) {
+	b := blobstest.New(t)
+	var a *Archive
+	h := open(t, &a)
+	h.dir = b.Place
+	a = h.reopen()
+	noted := func() []byte {
+		t.Helper()
+		a.note(h.store) // as when a daemon stops
+		note, err := os.ReadFile(h.note)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return note
+	}
+	var old []byte
+	for i := range 60 {
+		h.charge(fmt.Sprint("l", i%7))
+		if h.write(a); i == 49 {
+			old = noted()
+		}
+	}
+	newest := noted()
+	torn, flipped := newest[:len(newest)/2], append([]byte{}, newest...)
+	flipped[len(flipped)-1] ^= 1
+	for _, c := range []struct {
+		what  string
+		note  []byte
+		files int64
+	}{{"the newest note", newest, 1}, {"an older one", old, 11}, {"none", nil, 60}, {"a torn one", torn, 60},
+		{"a damaged one", flipped, 60}} {
+		if err := os.WriteFile(h.note, c.note, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		read := b.Read.Load()
+		if n, err := h.reopen().Write(h.Context(), h.store, h.now); n > 0 || err != nil {
+			t.Errorf("%s: %d segments, %v", c.what, n, err)
+		}
+		if n := b.Read.Load() - read; n != c.files {
+			t.Errorf("%s: %d files were read; want %d", c.what, n, c.files)
+		}
+	}
+	for range 5 { // each time from the note of the time before
+		a = h.reopen()
+		h.charge("l1")
+		h.charge("new")
+		h.write(a)
+	}
+	if got, _, err := rebuilt(t, h.place(), time.Time{}); err != nil || got != heads(t, h.store) {
+		t.Errorf("%v\n%s", err, got)
+	}
+	b.Remove(t, name(3))
+	_, err := h.reopen().Write(h.Context(), h.store, h.now)
+	if !errors.As(err, new(*DamagedError)) || !strings.Contains(err.Error(), name(3)+" is missing") {
+		t.Errorf("without an old segment: %v", err)
+	}
+}
+
+// A key that was exchanged is noticed at the next start, at the next segment, and by whoever asks.
+func TestArchiveKeyExchanged(t *testing.T) {
+	var a *Archive
+	h := open(t, &a)
+	h.key = blobs.Key(filepath.Join(t.TempDir(), "key"))
+	write := func() string {
+		t.Helper()
+		identity, err := age.GenerateX25519Identity()
+		if err := errors.Join(err, os.WriteFile(string(h.key), []byte(identity.String()+"\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return identity.String() + "\n"
+	}
+	first := write()
+	a = h.reopen()
+	h.charge("a")
+	h.write(a)
+	second := write()
+	for what, err := range map[string]error{"asked": a.CheckKey(), "a start": h.reopen().Check(h.Context(), h.store),
+		"the next": func() error { h.charge("a"); _, err := a.Write(h.Context(), h.store, h.now); return err }()} {
+		if err == nil || !strings.Contains(err.Error(), "lacks a key that has sealed what is there") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := os.WriteFile(string(h.key), []byte(second+first), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.write(a)
+	if err := h.reopen().Check(h.Context(), h.store); err != nil {
+		t.Error(err)
+	}
+	if got, _, err := rebuilt(t, h.place(), time.Time{}); err != nil || got != heads(t, h.store) {
+		t.Errorf("%v\n%s", err, got)
 	}
 }

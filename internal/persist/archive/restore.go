@@ -41,7 +41,7 @@ func Rebuild(ctx context.Context, from Place, until time.Time, path string,
 		return at, err
 	}
 	var keys []rows.BoundKey
-	_, err = from.Each(ctx, func(s *recordv1.Segment) (bool, error) {
+	err = from.Each(ctx, func(s *recordv1.Segment) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
@@ -67,7 +67,7 @@ func Rebuild(ctx context.Context, from Place, until time.Time, path string,
 // moment finds the newest complete segment that was written until a time, and the store that it is of.
 func (p Place) moment(ctx context.Context, until time.Time) (store string, last uint64, at time.Time, err error) {
 	var first time.Time
-	_, err = p.Each(ctx, func(s *recordv1.Segment) (bool, error) {
+	err = p.Each(ctx, func(s *recordv1.Segment) (bool, error) {
 		if !s.GetComplete() {
 			return true, nil
 		}

@@ -163,46 +163,55 @@ func written(p *recordv1.SegmentPart) persist.Written {
 		Before: ledger.Hash(p.GetBefore()), Entries: p.GetEntries()}
 }
 
-// newest is the number of an archive's last segment; 0 if it has none. Other files, such as the copies that a program
-// makes which synchronizes directories, are not looked at.
-func newest(ctx context.Context, at blobs.Place) (last uint64, err error) {
+// newest is the number of an archive's last segment, 0 if it has none, and the first one before it that is missing, 0
+// if none is. Other files, such as the copies that a program makes which synchronizes directories, are not looked at.
+func newest(ctx context.Context, at blobs.Place) (last, missing uint64, err error) {
 	names, err := at.List(ctx, suffix)
-	for _, f := range names {
+	for _, f := range names { // in order
 		var n uint64
-		if _, err := fmt.Sscanf(f, "%012d", &n); err == nil && f == name(n) {
-			last = max(last, n)
+		if _, err := fmt.Sscanf(f, "%012d", &n); err != nil || f != name(n) || n == 0 {
+			continue
 		}
+		if n != last+1 && missing == 0 {
+			missing = last + 1
+		}
+		last = n
 	}
-	return last, err
+	return last, missing, err
 }
 
 // Each calls f with the segments of an archive in order, checked, and ends where f says so.
-func (p Place) Each(ctx context.Context, f func(*recordv1.Segment) (more bool, err error)) (last []byte, err error) {
+func (p Place) Each(ctx context.Context, f func(*recordv1.Segment) (more bool, err error)) error {
 	at, err := blobs.At(p.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	n, err := newest(ctx, at)
+	last, _, err := newest(ctx, at) // one that is missing may not be needed
 	if err != nil {
-		return nil, err
+		return err
 	}
+	return p.each(ctx, at, 1, last, nil, func(s *recordv1.Segment, _ []byte) (bool, error) { return f(s) })
+}
+
+// each is Each of some segments, of which the first one follows the file with a SHA-256. f also gets each one's own.
+func (p Place) each(ctx context.Context, at blobs.Place, first, last uint64, previous []byte,
+	f func(s *recordv1.Segment, sum []byte) (more bool, err error)) error {
 	store := ""
-	for number := uint64(1); number <= n; number++ {
-		s, sum, err := p.read(ctx, at, number, last)
+	for number := first; number <= last; number++ {
+		s, sum, err := p.read(ctx, at, number, previous)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if store == "" {
 			store = s.GetStoreId()
 		}
 		if s.GetStoreId() != store {
-			return nil, &DamagedError{p.fileOf(number), "is of store " + s.GetStoreId() + ", and the first one of " +
-				store}
+			return &DamagedError{p.fileOf(number), "is of store " + s.GetStoreId() + ", and the first one of " + store}
 		}
-		last = sum
-		if more, err := f(s); err != nil || !more {
-			return last, err
+		previous = sum
+		if more, err := f(s, sum); err != nil || !more {
+			return err
 		}
 	}
-	return last, nil
+	return nil
 }
