@@ -79,17 +79,10 @@ var verbs = map[string]func(ctx context.Context, c *Client){
 	"GetSignedHead":  func(ctx context.Context, c *Client) { _, _ = c.SignedHead(ctx, "x") },
 	"GetAccess":      func(ctx context.Context, c *Client) { _, _ = c.GetAccess(ctx, &pb.GetAccessRequest{}) },
 	"CreateDataset":  func(ctx context.Context, c *Client) { _, _ = c.CreateDataset(ctx, &pb.CreateDatasetRequest{}) },
-	"GetDataset":     func(ctx context.Context, c *Client) { _, _ = c.GetDataset(ctx, "x") },
-	"ListDatasets": func(ctx context.Context, c *Client) {
-		for range c.ListDatasets(ctx) {
-			break
-		}
-	},
 	"AmendDataset": func(ctx context.Context, c *Client) { // a client has no lane of a dataset
 		_, _ = c.WriteOnce(ctx, "dataset:x", "key", &pb.AmendDataset{})
 	},
-	"GetDatasetStatement": func(ctx context.Context, c *Client) { _, _ = c.DatasetStatement(ctx, "x") },
-	"Backup":              func(ctx context.Context, c *Client) { _, _ = c.Backup(ctx, io.Discard, nil) },
+	"Backup": func(ctx context.Context, c *Client) { _, _ = c.Backup(ctx, io.Discard, nil) },
 }
 
 // without has the methods of the API that the Client leaves out on purpose, each with the reason.

@@ -19,7 +19,8 @@ func (c *Client) CreateLedger(ctx context.Context, spec *pb.LedgerSpec) (*pb.Cre
 	return ask[*pb.CreateLedgerResponse](ctx, c, "CreateLedger", spec.GetName(), &pb.CreateLedgerRequest{Spec: spec})
 }
 
-// GetLedger returns a ledger's committed state, or an error with the code NOT_FOUND.
+// GetLedger returns a ledger's committed state, or an error with the code NOT_FOUND. A dataset is
+// "dataset:" and its identifier, also in ListLedgers and Statement.
 //
 // If a ledger's reservations are very large, the answer leaves out what some of them hold
 // (rest_omitted); GetLedgerFrom returns it.
@@ -45,25 +46,6 @@ func (c *Client) ListLedgers(ctx context.Context, prefix string) iter.Seq2[*pb.L
 // returns that one. It works on the daemon's own socket only.
 func (c *Client) CreateDataset(ctx context.Context, req *pb.CreateDatasetRequest) (*pb.CreateDatasetResponse, error) {
 	return ask[*pb.CreateDatasetResponse](ctx, c, "CreateDataset", "", req)
-}
-
-// GetDataset returns a dataset's committed state, or an error with the code NOT_FOUND.
-func (c *Client) GetDataset(ctx context.Context, id string) (*pb.GetDatasetResponse, error) {
-	return ask[*pb.GetDatasetResponse](ctx, c, "GetDataset", "", &pb.GetDatasetRequest{Id: id})
-}
-
-// ListDatasets goes through the registered datasets, in the order of their records' names. It
-// ends after the first error.
-func (c *Client) ListDatasets(ctx context.Context) iter.Seq2[*pb.Dataset, error] {
-	return Pages[*pb.Dataset](ctx, c, &pb.ListDatasetsRequest{})
-}
-
-// DatasetStatement returns a dataset's privacy statement, over all its ledgers, at the given δ.
-// Without any it chooses them as Statement does.
-func (c *Client) DatasetStatement(ctx context.Context, id string,
-	deltas ...float64) (*pb.GetDatasetStatementResponse, error) {
-	return ask[*pb.GetDatasetStatementResponse](ctx, c, "GetDatasetStatement", "",
-		&pb.GetDatasetStatementRequest{Id: id, Deltas: deltas})
 }
 
 // EntriesOptions say which entries to list and how. The zero value lists all.

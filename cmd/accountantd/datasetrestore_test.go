@@ -200,7 +200,7 @@ func TestRestoreWithDatasets(t *testing.T) {
 			t.Errorf("verify %s: %d, %s", name, code, out)
 		}
 	}
-	statement, err := o.as("ann").GetDatasetStatement(patiently(t), &pb.GetDatasetStatementRequest{Id: "survey"})
+	statement, err := o.as("ann").GetStatement(patiently(t), &pb.GetStatementRequest{Name: record})
 	o.must(err)
 	if text := statement.GetStatement().String(); !strings.Contains(text, "restored") {
 		t.Errorf("the statement does not say that the store was restored: %s", text)

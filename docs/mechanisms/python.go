@@ -160,7 +160,7 @@ Run = Union[Events, pb.Workload, Mapping[str, Any]]
 		{"LedgerOptions", "ledger", &accountantv1.LedgerSpec{}, []protoreflect.Name{"name", "adjacency"}},
 		{"EntriesOptions", "services", &accountantv1.ListEntriesRequest{},
 			[]protoreflect.Name{"ledger", "page_token"}},
-		{"DatasetOptions", "dataset", &accountantv1.DatasetSpec{}, []protoreflect.Name{"id", "adjacency"}},
+		{"DatasetOptions", "ledger", &accountantv1.DatasetSpec{}, []protoreflect.Name{"id", "adjacency"}},
 		{"AmendDatasetOptions", "ledger", &accountantv1.AmendDataset{}, []protoreflect.Name{"reason", "resolution",
 			"late"}},
 		{"OverviewOptions", "overview", &accountantv1.QueryOverviewRequest{}, []protoreflect.Name{"page_token"}},

@@ -141,7 +141,7 @@ func TestStatementsHideOtherDatasets(t *testing.T) {
 			return g.Client.GetStatement(as(t, "ben"), &pb.GetStatementRequest{Name: "b/part"})
 		},
 		"all": func() (fmt.Stringer, error) {
-			return g.Client.GetDatasetStatement(as(t, "all"), &pb.GetDatasetStatementRequest{Id: "Part"})
+			return g.Client.GetStatement(as(t, "all"), &pb.GetStatementRequest{Name: "dataset:part"})
 		},
 	} {
 		answer, err := ask()
@@ -158,7 +158,7 @@ func TestStatementsHideOtherDatasets(t *testing.T) {
 	if !strings.Contains(texts["ben"], "that you may not see") {
 		t.Errorf("ben is not told that there is more: %s", texts["ben"])
 	}
-	_, err := g.Client.GetDatasetStatement(as(t, "ann"), &pb.GetDatasetStatementRequest{Id: "Part"})
+	_, err := g.Client.GetStatement(as(t, "ann"), &pb.GetStatementRequest{Name: "dataset:part"})
 	wantCode(t, "a dataset whose budget is another's", err, codes.PermissionDenied, "shares the budget of a dataset")
 	for _, known := range []string{"a/layoffs", "Hospital", "no patient", "b/part"} {
 		if !strings.Contains(texts["all"], known) {

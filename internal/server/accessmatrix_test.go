@@ -598,7 +598,7 @@ func (m *matrix) lists(conn *grpc.ClientConn) {
 	m.t.Helper()
 	client := api.NewClient(conn)
 	ledgers, err := client.ListLedgers(servertest.Context(m.t), &pb.ListLedgersRequest{})
-	datasets, err2 := client.ListDatasets(servertest.Context(m.t), &pb.ListDatasetsRequest{})
+	datasets, err2 := client.ListLedgers(servertest.Context(m.t), &pb.ListLedgersRequest{Prefix: "dataset:"})
 	if m.cells += 2; m.role == "nothing" {
 		if !denied(err) || !denied(err2) {
 			m.t.Errorf("%s: lists: %v, %v", m.at(), err, err2)
@@ -606,11 +606,8 @@ func (m *matrix) lists(conn *grpc.ClientConn) {
 		return
 	}
 	var got, want []string
-	for _, l := range ledgers.GetLedgers() {
+	for _, l := range slices.Concat(ledgers.GetLedgers(), datasets.GetLedgers()) {
 		got = append(got, l.GetName())
-	}
-	for _, d := range datasets.GetDatasets() {
-		got = append(got, d.GetName())
 	}
 	for _, a := range []about{{name: "in/there"}, {"of/mine", "mine"}, {"of/other", "other"}, {name: "out/there"},
 		{name: "system:access"}, {"dataset:mine", "mine"}, {"dataset:other", "other"}} {
@@ -648,10 +645,10 @@ func (m *matrix) registers(conn *grpc.ClientConn) {
 		allowed = allowed && access.Caller{Principal: m.door.caller}.Proven()
 	}
 	made, err := client.CreateDataset(servertest.Context(m.t), asked)
-	there, missing := owner.GetDataset(servertest.Context(m.t), &pb.GetDatasetRequest{Id: "new"})
+	there, missing := owner.GetLedger(servertest.Context(m.t), &pb.GetLedgerRequest{Name: "dataset:new"})
 	if m.cells++; allowed != (err == nil) || allowed && !slices.Equal(made.GetAdopted(), adopted) ||
 		!allowed && made != nil || allowed != (missing == nil) ||
-		allowed && m.two != there.GetDataset().GetNeedsConfirming() {
+		allowed && m.two != there.GetLedger().GetDataset().GetNeedsConfirming() {
 		m.t.Errorf("%s: registering: %v, %v; afterwards %v, %v", m.at(), made, err, there, missing)
 	}
 	allowed = m.role == "officer" && m.over == "everything"
@@ -660,8 +657,8 @@ func (m *matrix) registers(conn *grpc.ClientConn) {
 		Lane:  &pb.Lane{Ledger: "dataset:" + "mine", Sequence: 1, Writer: servertest.Writer()},
 		Amend: &pb.AmendDataset{Title: &title, Reason: "r"},
 	})
-	mine, err2 := owner.GetDataset(servertest.Context(m.t), &pb.GetDatasetRequest{Id: "mine"})
-	amended := mine.GetDataset().GetSpec().GetTitle() == title
+	mine, err2 := owner.GetLedger(servertest.Context(m.t), &pb.GetLedgerRequest{Name: "dataset:mine"})
+	amended := mine.GetLedger().GetDataset().GetSpec().GetTitle() == title
 	if m.cells++; err2 != nil || allowed != (err == nil) || allowed != amended {
 		m.t.Errorf("%s: amending: %v; afterwards %v, %v", m.at(), err, mine, err2)
 	}

@@ -275,13 +275,13 @@ func TestTwoPeopleAmendADataset(t *testing.T) {
 		})
 		return err
 	}
-	get := func() *pb.Dataset {
+	get := func() *pb.Ledger {
 		t.Helper()
-		answer, err := ann.GetDataset(ctx, &pb.GetDatasetRequest{Id: "survey"})
+		answer, err := ann.GetLedger(ctx, &pb.GetLedgerRequest{Name: "dataset:survey"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return answer.GetDataset()
+		return answer.GetLedger()
 	}
 	limit := func() float64 { return get().GetBudgets()[0].GetValue().GetLimit() }
 	wantCode(t, "a budget by one person", amend(ann, larger), codes.FailedPrecondition, "needs two people")
@@ -324,7 +324,7 @@ func TestTwoPeopleAmendADataset(t *testing.T) {
 	if err := o.approveOn("ben", record, proposal); err != nil {
 		t.Fatal(err)
 	}
-	d := get()
+	d := get().GetDataset()
 	if d.GetSpec().GetTitle() != title || d.GetSpec().GetCaps().GetCharge() != 0.5 || limit() != 5 ||
 		len(d.GetVersions()) != 2 {
 		t.Errorf("after the approval: %v", d)

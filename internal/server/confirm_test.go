@@ -48,8 +48,8 @@ func TestTwoPeopleRegisterADataset(t *testing.T) {
 		}
 	}
 	made, err := o.registerAs("ann", spec, true)
-	if err != nil || !made.GetCreated() || made.GetProposal() == 0 || !made.GetDataset().GetNeedsConfirming() ||
-		!slices.Equal(made.GetAdopted(), []string{"a"}) {
+	if err != nil || !made.GetCreated() || made.GetProposal() == 0 ||
+		!made.GetLedger().GetDataset().GetNeedsConfirming() || !slices.Equal(made.GetAdopted(), []string{"a"}) {
 		t.Fatalf("proposed: %v, %v", made, err)
 	}
 	again, err := o.registerAs("ben", survey(servertest.Basic(4)), true)
@@ -96,8 +96,8 @@ func TestTwoPeopleRegisterADataset(t *testing.T) {
 	}
 	wantCode(t, "more than the budget", o.createAs("ann", of("Survey", "1", servertest.Filter("c",
 		servertest.Basic(2.5)))), codes.ResourceExhausted, "budget exceeded")
-	got, err := o.as("ann").GetDataset(servertest.Context(t), &pb.GetDatasetRequest{Id: "Survey"})
-	if d := got.GetDataset(); err != nil || d.GetNeedsConfirming() || d.GetConfirmedBy() != "cn:ben" ||
+	got, err := o.as("ann").GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: record})
+	if d := got.GetLedger().GetDataset(); err != nil || d.GetNeedsConfirming() || d.GetConfirmedBy() != "cn:ben" ||
 		d.GetConfirmation().GetProposer() != "cn:ann" {
 		t.Errorf("afterwards: %v, %v", got, err)
 	}
@@ -133,6 +133,6 @@ func TestUnprovenPeopleProposeNoDataset(t *testing.T) {
 	_, err := g.Client.CreateDataset(as(t, "eve"), &pb.CreateDatasetRequest{Spec: survey(servertest.Basic(4)),
 		Propose: true})
 	wantCode(t, "unproven", err, codes.FailedPrecondition, "which nothing proves")
-	_, err = g.Owner.GetDataset(servertest.Context(t), &pb.GetDatasetRequest{Id: "Survey"})
+	_, err = g.Owner.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "dataset:survey"})
 	wantCode(t, "afterwards", err, codes.NotFound, "not registered")
 }

@@ -80,7 +80,7 @@ func TestWhatADatasetHasReleased(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"Survey", "survey-eu"} {
-			got := s.statement(id).GetStatement()
+			got := s.statement(id)
 			for i, p := range got.GetPrivacy() {
 				w := want.GetStatement().GetPrivacy()[i]
 				if p.GetDelta() != w.GetDelta() || p.GetRunning() != w.GetRunning() {
@@ -127,7 +127,7 @@ func TestStatementsOfDatasetsWithoutCharges(t *testing.T) {
 	t.Parallel()
 	s := withDatasets(t, server.Config{})
 	s.mustRegister(survey(servertest.Basic(2)))
-	text := func() string { return s.statement("Survey").GetStatement().GetSummary() }
+	text := func() string { return s.statement("Survey").GetSummary() }
 	const all = "the budget of dataset Survey allows to all its ledgers together is (2.00"
 	if got := text(); !strings.Contains(got, all) ||
 		!strings.Contains(got, "nothing was charged to its ledgers yet") {
@@ -140,7 +140,7 @@ func TestStatementsOfDatasetsWithoutCharges(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Report("a", servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{servertest.Pure(0.25, 1)}})
-	got := s.statement("Survey").GetStatement()
+	got := s.statement("Survey")
 	p := got.GetPrivacy()[0]
 	if got.GetGuarantee() != "descriptive" || p.GetEpsilon() < 0.99 || p.GetEpsilon() > 1 || p.GetRunning() > 0.25 ||
 		p.GetRunning() < 0.249 || !strings.Contains(got.GetSummary(), "or may still be charged to them") ||
@@ -175,13 +175,13 @@ func TestRefundsBeforeRegistrationAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := s.statement("Survey")
-	text := strings.Join(answer.GetStatement().GetAssumptions(), "\n")
+	text := strings.Join(answer.GetAssumptions(), "\n")
 	for _, name := range []string{"all", "some"} {
 		if !strings.Contains(text, "of ledger "+name+": ") {
 			t.Errorf("the refund in ledger %s is not among what the statement rests on:\n%s", name, text)
 		}
 	}
-	if got := answer.GetStatement().GetGuarantee(); got != "descriptive" || len(answer.GetLedgers()) != 2 {
+	if got := answer.GetGuarantee(); got != "descriptive" || len(answer.GetLedgers()) != 2 {
 		t.Errorf("guarantee %s, %d ledgers; want descriptive, as in those ledgers, and both", got,
 			len(answer.GetLedgers()))
 	}

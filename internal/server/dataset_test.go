@@ -17,6 +17,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/api"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -63,13 +64,14 @@ func (s *datasetServer) create(spec *pb.LedgerSpec) error {
 	return err
 }
 
-func (s *datasetServer) statement(id string) *pb.GetDatasetStatementResponse {
+func (s *datasetServer) statement(id string) *pb.Statement {
 	s.t.Helper()
-	answer, err := s.Client.GetDatasetStatement(servertest.Context(s.t), &pb.GetDatasetStatementRequest{Id: id})
+	answer, err := s.Client.GetStatement(servertest.Context(s.t),
+		&pb.GetStatementRequest{Name: ledger.DatasetName(id)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer
+	return answer.GetStatement()
 }
 
 func (s *datasetServer) amend(m *pb.AmendDataset) error {
@@ -143,7 +145,7 @@ func TestClosedLedgersGiveBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := s.statement("survey").GetDataset().GetBudgets()[0].GetValue()
+	d := s.statement("survey").GetLedger().GetBudgets()[0].GetValue()
 	if d.GetSpent() != 0.7 || d.GetReserved() != 0 || d.GetRemaining() != 0.3 {
 		t.Errorf("%v; want 0.7 spent", d)
 	}
@@ -234,8 +236,8 @@ func TestAdoption(t *testing.T) {
 			t.Errorf("%s has %d entries after a refusal, not %d", name, got, position)
 		}
 	}
-	if _, err := s.Client.GetDataset(servertest.Context(t), &pb.GetDatasetRequest{Id: "survey"}); status.Code(err) !=
-		codes.NotFound {
+	_, err = s.Client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "dataset:survey"})
+	if status.Code(err) != codes.NotFound {
 		t.Errorf("the dataset is there: %v", err)
 	}
 	other.Adjacency = pb.Workload_ADD_OR_REMOVE_ONE
@@ -334,7 +336,7 @@ func TestVersionsAndIndependence(t *testing.T) {
 	_, err = s.register(both)
 	s.refused(err, "datasets that share one budget")
 	for _, id := range []string{"survey", "survey-eu", "CENSUS"} {
-		text := strings.Join(s.statement(id).GetStatement().GetAssumptions(), "\n")
+		text := strings.Join(s.statement(id).GetAssumptions(), "\n")
 		if !strings.Contains(text, "other country") || !strings.Contains(text, "uid:") {
 			t.Errorf("%s does not list the assertion and its author: %s", id, text)
 		}
@@ -360,7 +362,7 @@ func TestDatasetStatementRestsOnItsLedgers(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Report("a", servertest.Writer(), 1, charged(5))
-	if before := s.statement("survey"); before.GetStatement().GetGuarantee() != "filter" ||
+	if before := s.statement("survey"); before.GetGuarantee() != "filter" ||
 		before.GetLedgers()[0].GetShare() != 0.5 || before.GetLedgers()[0].GetTotalCount() != 5 {
 		t.Errorf("before: %v", before)
 	}
@@ -370,7 +372,7 @@ func TestDatasetStatementRestsOnItsLedgers(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	after := s.statement("survey").GetStatement()
+	after := s.statement("survey")
 	if text := strings.Join(after.GetAssumptions(), "\n"); after.GetGuarantee() != "descriptive" ||
 		!strings.Contains(text, "ledger a: ") || !strings.Contains(text, "never ran") {
 		t.Errorf("after: %s, %s", after.GetGuarantee(), text)

@@ -16,9 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/subject"
-	"github.com/dpaccountant/accountant/internal/statement"
 	"github.com/dpaccountant/accountant/internal/wire"
-	"github.com/dpaccountant/accountant/internal/wire/pages"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
@@ -54,121 +52,40 @@ func (s *service) CreateDataset(ctx context.Context, req *pb.CreateDatasetReques
 		return nil, err
 	}
 	s.metrics.budgets.found(v.Summary)
-	answer := &pb.CreateDatasetResponse{Dataset: wire.FromDatasetView(v), Created: created, Adopted: adopted}
+	answer := &pb.CreateDatasetResponse{Ledger: wire.FromView(v), Created: created, Adopted: adopted}
 	if created && req.GetPropose() {
 		answer.Proposal = v.Head.Position // it is the last entry of the registration
 	}
 	return answer, nil
 }
 
-// dataset reads a dataset by its identifier, in any spelling.
-func (s *service) dataset(ctx context.Context, id string) (ledger.View, error) {
-	name, err := wire.DatasetName("id", id)
-	if err != nil {
-		return ledger.View{}, err
-	}
-	v, err := s.keeper.View(ctx, name)
-	if err == nil && !passage(ctx).Shows(v.Genesis.Spec) { // to who may not see it, it is not there
-		err = ledger.ErrNotFound
-	}
-	if errors.Is(err, ledger.ErrNotFound) {
-		err = fmt.Errorf("%w: dataset %q is not registered; allowed: a registered one (accountctl dataset list)",
-			ledger.ErrNotFound, id)
-	}
-	return v, err
-}
-
-// GetDataset implements the API.
-func (s *service) GetDataset(ctx context.Context, req *pb.GetDatasetRequest) (*pb.GetDatasetResponse, error) {
-	v, err := s.dataset(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return &pb.GetDatasetResponse{Dataset: wire.FromDatasetView(v)}, nil
-}
-
-// ListDatasets implements the API.
-func (s *service) ListDatasets(ctx context.Context, req *pb.ListDatasetsRequest) (*pb.ListDatasetsResponse, error) {
-	page, err := pages.ToDatasets(req)
-	if err != nil {
-		return nil, err
-	}
-	// The token of the next page names the last dataset that is shown, and hides one that is not.
-	answer, last := &pb.ListDatasetsResponse{}, page.After
-	rest, err := newRoom(ctx, answer, "datasets", page.Limit)
-	if err != nil {
-		return nil, err
-	}
-	seen, pass := s.reached(listDatasets, page.After, page.Hidden), newPassing()
-	for {
-		found, err := s.store.List(ledger.DatasetsPrefix, seen, readAhead)
-		if err != nil || ctx.Err() != nil {
-			return nil, errors.Join(err, ctx.Err())
-		}
-		for _, summary := range found {
-			seen = summary.Genesis.Spec.Name
-			if !passage(ctx).Shows(summary.Genesis.Spec) {
-				continue
-			}
-			v, err := s.keeper.View(ctx, summary.Genesis.Spec.Name) // with amendments
-			if err != nil {
-				return nil, err
-			}
-			d := wire.FromDataset(v.Summary, *v.Dataset)
-			if fits, err := rest.add(d); !fits {
-				answer.NextPageToken = page.TokenAt(last, "")
-				return answer, err
-			}
-			last = d.GetName()
-		}
-		if len(found) < readAhead {
-			return answer, nil
-		}
-		if seen != last && pass.over(len(found)) {
-			answer.NextPageToken = page.TokenAt(last, s.places.Hide(listDatasets, seen))
-			return answer, nil
-		}
-	}
-}
-
-// GetDatasetStatement implements the API.
-func (s *service) GetDatasetStatement(ctx context.Context,
-	req *pb.GetDatasetStatementRequest) (*pb.GetDatasetStatementResponse, error) {
-	if err := questions.CheckDeltas(req.GetDeltas()); err != nil {
-		return nil, err
-	}
-	asked, err := s.dataset(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	v := asked
-	if of := asked.Dataset.BudgetOf; of != "" {
+// stateDataset is GetStatement of a dataset, over all its ledgers.
+func (s *service) stateDataset(ctx context.Context, asked ledger.View, deltas []float64) (*pb.Statement, error) {
+	v, of := asked, asked.Dataset.BudgetOf
+	if of != "" {
+		var err error
 		if v, err = s.keeper.View(ctx, of); err != nil {
 			return nil, err
 		}
 		if !passage(ctx).States(asked.Genesis.Spec) {
 			return nil, fmt.Errorf("%w: dataset %q shares the budget of a dataset on which you are no viewer; "+
-				"allowed: the statements of its ledgers (accountctl statement)", gate.ErrDenied, req.GetId())
+				"allowed: the statements of its ledgers (accountctl statement)", gate.ErrDenied,
+				asked.Genesis.Spec.DatasetID)
 		}
 	}
-	answer := &pb.GetDatasetStatementResponse{Dataset: wire.FromDatasetView(asked)}
+	about := questions.Statement{Of: asked}
 	v, released, err := s.released(ctx, v, func(l ledger.View, share float64) {
-		answer.Ledgers = append(answer.Ledgers, wire.FromDatasetLedger(l, share))
+		about.Ledgers = append(about.Ledgers, wire.FromDatasetLedger(l, share))
 	})
 	if err != nil {
 		return nil, err
 	}
-	notes, err := s.independence(ctx, v.Genesis.Spec.Name)
-	if err != nil {
+	if about.Notes, err = s.independence(ctx, v.Genesis.Spec.Name); err != nil {
 		return nil, err
 	}
-	approved, err := s.approved(ctx, v.Genesis.Spec)
-	if err != nil {
-		return nil, err
-	}
-	if g := v.Genesis; approved != "" {
-		notes = append([]string{fmt.Sprintf("Dataset %q was registered by %s at %s%s.", g.Spec.DatasetID, g.Principal,
-			g.Time.UTC().Format(time.RFC3339), approved)}, notes...)
+	if g := v.Genesis; g.Spec.Dataset.ToConfirm {
+		about.Notes = append([]string{fmt.Sprintf("Dataset %q was registered by %s at %s%s.", g.Spec.DatasetID,
+			g.Principal, g.Time.UTC().Format(time.RFC3339), approved(v))}, about.Notes...)
 	}
 	sub, err := subject.Of(v)
 	if err != nil {
@@ -176,16 +93,11 @@ func (s *service) GetDatasetStatement(ctx context.Context,
 	}
 	if len(released.Parts) > questions.MaxStatementParts {
 		released = v.Charged // by which each ledger counts with its whole share
-		notes = append(notes, "What was charged so far counts each open ledger with its whole share, because they "+
-			"have too many different mechanisms for one answer.")
+		about.Notes = append(about.Notes, "What was charged so far counts each open ledger with its whole share, "+
+			"because they have too many different mechanisms for one answer.")
 	}
 	sub.Charged, sub.Apart = released, true
-	about := questions.Statement{Notes: notes, Ledgers: len(answer.Ledgers)}
-	if answer.Statement, err = s.state(ctx, sub, about, req.GetDeltas()); err != nil {
-		return nil, err
-	}
-	answer.Statement.Markdown = statement.OfDataset(answer)
-	return answer, nil
+	return s.state(ctx, sub, about, deltas)
 }
 
 // released is what was charged to a dataset's ledgers so far, and for those that are lost. The view that it
@@ -242,21 +154,13 @@ func besideShares(v ledger.View, shares []share.Share) mechanism.Composition {
 	return out
 }
 
-// approved says who has approved a dataset's registration, where that was proposed; otherwise it is
-// empty.
-func (s *service) approved(ctx context.Context, spec ledger.Spec) (string, error) {
-	if !spec.Dataset.ToConfirm {
-		return "", nil
-	}
-	v, err := s.keeper.View(ctx, spec.Name)
-	if err != nil {
-		return "", err
-	}
+// approved says who has approved the registration of a dataset that was proposed.
+func approved(v ledger.View) string {
 	if v.Dataset.Waits() {
-		return "; nobody has approved it yet, and ledgers can take nothing from its budget until somebody does", nil
+		return "; nobody has approved it yet, and ledgers can take nothing from its budget until somebody does"
 	}
 	c := v.Dataset.Confirmation
-	return fmt.Sprintf("; %s approved it at %s", c.By, c.Time.UTC().Format(time.RFC3339)), nil
+	return fmt.Sprintf("; %s approved it at %s", c.By, c.Time.UTC().Format(time.RFC3339))
 }
 
 // maxIndependence bounds the assertions that a statement lists.
@@ -291,14 +195,18 @@ func (s *service) independence(ctx context.Context, dataset string) (notes []str
 				return append(notes, "Further datasets were asserted to be independent of this one or to have been "+
 					"when they were registered; dataset list names them."), nil
 			}
-			approved, err := s.approved(ctx, g.Spec)
-			if err != nil {
-				return nil, err
+			by := ""
+			if g.Spec.Dataset.ToConfirm {
+				v, err := s.keeper.View(ctx, g.Spec.Name)
+				if err != nil {
+					return nil, err
+				}
+				by = approved(v)
 			}
 			notes = append(notes, fmt.Sprintf("Dataset %q has a budget of its own: that nobody's data is both in "+
 				"it and in a dataset that was registered before was asserted by %s at %s (reason given: %s)%s.",
 				g.Spec.DatasetID, g.Principal, g.Time.UTC().Format(time.RFC3339), g.Spec.Dataset.Independence,
-				approved))
+				by))
 		}
 		if len(found) < page {
 			return notes, nil

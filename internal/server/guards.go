@@ -40,8 +40,8 @@ func (s *service) guardedDataset(ctx context.Context, asked *pb.DatasetSpec) (*p
 		return asked, nil
 	}
 	asked = proto.CloneOf(asked)
-	if there, err := s.dataset(ctx, asked.GetId()); err == nil &&
-		guards.Take(asked.GetBudgets(), wire.FromDatasetView(there).GetSpec().GetBudgets()) {
+	if v, err := s.keeper.View(ctx, ledger.DatasetName(asked.GetId())); err == nil && v.Dataset != nil &&
+		guards.Take(asked.GetBudgets(), wire.FromDataset(v).GetSpec().GetBudgets()) {
 		return asked, nil
 	}
 	return asked, s.choosing(ctx, func(stop func() bool) error { return guards.ForDataset(asked, stop) })

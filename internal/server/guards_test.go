@@ -89,7 +89,7 @@ func TestDaemonChoosesGuardsOfDatasets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := made.GetDataset().GetSpec().GetBudgets()[0]
+		b := made.GetLedger().GetDataset().GetSpec().GetBudgets()[0]
 		if b.GetGuard() != pb.Budget_RDP || !(b.GetOrder() > 1) {
 			t.Errorf("%s: %v; want the guard RDP with an order", id, b)
 		}

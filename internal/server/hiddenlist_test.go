@@ -90,9 +90,10 @@ func among(t *testing.T, store *crowded) (*servertest.Server, map[string]func(to
 			return names, page.GetNextPageToken(), err
 		},
 		"datasets": func(token string) (names []string, next string, err error) {
-			page, err := g.Client.ListDatasets(as(t, "ann"), &pb.ListDatasetsRequest{PageToken: token})
-			for _, d := range page.GetDatasets() {
-				names = append(names, d.GetSpec().GetId())
+			page, err := g.Client.ListLedgers(as(t, "ann"), &pb.ListLedgersRequest{Prefix: "dataset:",
+				PageToken: token})
+			for _, d := range page.GetLedgers() {
+				names = append(names, d.GetSpec().GetDatasetId())
 			}
 			return names, page.GetNextPageToken(), err
 		},

@@ -60,11 +60,8 @@ func (p *passing) over(n int) bool {
 	return p.names <= 0 || time.Now().After(p.until)
 }
 
-// Lists of names, of which a place is in one.
-const (
-	listLedgers  = "ledgers "
-	listDatasets = "datasets"
-)
+// listLedgers begins the name of a list, of which a place is in one.
+const listLedgers = "ledgers "
 
 // reached is the name up to which a list has been looked through. If this daemon has not hidden the place,
 // as after a restart, that is the last name that was shown.
@@ -136,7 +133,7 @@ func (s *service) ListLedgers(ctx context.Context, req *pb.ListLedgersRequest) (
 	if err != nil {
 		return nil, err
 	}
-	hidden, pass := false, newPassing()
+	datasets, hidden, pass := ledger.IsDataset(page.Prefix), false, newPassing()
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -153,7 +150,7 @@ func (s *service) ListLedgers(ctx context.Context, req *pb.ListLedgersRequest) (
 		more := len(found) == ahead
 		for _, summary := range found {
 			seen = summary.Genesis.Spec.Name
-			if ledger.IsDataset(seen) { // ListDatasets has them; what follows them are ledgers again
+			if ledger.IsDataset(seen) && !datasets { // what follows them are ledgers again
 				seen, hidden, more = ledger.AfterDatasets, true, true
 				break
 			}
@@ -161,7 +158,15 @@ func (s *service) ListLedgers(ctx context.Context, req *pb.ListLedgersRequest) (
 				hidden = true
 				continue
 			}
-			if fits, err := rest.add(wire.FromSummary(summary)); !fits {
+			item := wire.FromSummary(summary)
+			if datasets {
+				v, err := s.keeper.View(ctx, seen) // with amendments
+				if err != nil {
+					return nil, err
+				}
+				item = wire.FromListedDataset(v)
+			}
+			if fits, err := rest.add(item); !fits {
 				answer.NextPageToken = page.Token(last)
 				return answer, err
 			}

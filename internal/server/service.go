@@ -4,6 +4,9 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -105,11 +108,21 @@ func (s *service) GetLedger(ctx context.Context, req *pb.GetLedgerRequest) (*pb.
 	if err := wire.CheckLedgerName("name", req.GetName()); err != nil {
 		return nil, err
 	}
-	view, err := s.keeper.View(ctx, req.GetName())
+	view, err := s.view(ctx, req.GetName())
 	if err != nil {
 		return nil, err
 	}
 	return &pb.GetLedgerResponse{Ledger: wire.FromViewAfter(view, req.GetReservationsFrom())}, nil
+}
+
+// view reads a ledger, or a dataset's record.
+func (s *service) view(ctx context.Context, name string) (ledger.View, error) {
+	v, err := s.keeper.View(ctx, name)
+	if id, is := strings.CutPrefix(name, ledger.DatasetsPrefix); is && errors.Is(err, ledger.ErrNotFound) {
+		err = fmt.Errorf("%w: dataset %q is not registered; allowed: a registered one (accountctl dataset list)",
+			ledger.ErrNotFound, id)
+	}
+	return v, err
 }
 
 // GetWriter implements the API.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 	"github.com/dpaccountant/accountant/internal/testaid"
@@ -442,7 +443,8 @@ func TestDatasetsOfSetsByEnumeration(t *testing.T) {
 				full++
 			}
 		}
-		if _, err := s.Client.GetDataset(servertest.Context(t), &pb.GetDatasetRequest{Id: id(0)}); err != nil {
+		if _, err := s.Client.GetLedger(servertest.Context(t),
+			&pb.GetLedgerRequest{Name: ledger.DatasetName(id(0))}); err != nil {
 			continue
 		}
 		checkTiny(t, fmt.Sprintf("seed %d: the dataset", seed), list, pb.Workload_ADD_OR_REMOVE_ONE, []int{0, 1}, 2,

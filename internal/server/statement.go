@@ -15,18 +15,31 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
-// GetStatement implements the API: of one committed position.
+// GetStatement implements the API: of one committed position, or of a dataset.
 func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest) (*pb.GetStatementResponse, error) {
-	if err := questions.CheckAsked("name", req.GetName()); err != nil {
+	if err := questions.CheckStated("name", req.GetName()); err != nil {
 		return nil, err
 	}
 	if err := questions.CheckDeltas(req.GetDeltas()); err != nil {
 		return nil, err
 	}
-	v, err := s.keeper.View(ctx, req.GetName())
+	v, err := s.view(ctx, req.GetName())
 	if err != nil {
 		return nil, err
 	}
+	state := s.stateLedger
+	if v.Dataset != nil {
+		state = s.stateDataset
+	}
+	stated, err := state(ctx, v, req.GetDeltas())
+	if err != nil {
+		return nil, err
+	}
+	stated.Markdown = statement.Markdown(stated)
+	return &pb.GetStatementResponse{Statement: stated}, nil
+}
+
+func (s *service) stateLedger(ctx context.Context, v ledger.View, deltas []float64) (*pb.Statement, error) {
 	notes, err := s.datasetNotes(ctx, v)
 	if err != nil {
 		return nil, err
@@ -35,12 +48,7 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 	if err != nil {
 		return nil, err
 	}
-	stated, err := s.state(ctx, sub, questions.Statement{Notes: notes}, req.GetDeltas())
-	if err != nil {
-		return nil, err
-	}
-	stated.Markdown = statement.Markdown(stated)
-	return &pb.GetStatementResponse{Statement: stated}, nil
+	return s.state(ctx, sub, questions.Statement{Of: v, Notes: notes}, deltas)
 }
 
 // state completes a statement, which has notes on whose budget it is.

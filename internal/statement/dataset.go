@@ -12,38 +12,37 @@ import (
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
-// OfDataset is Markdown of a dataset, over all its ledgers.
-func OfDataset(a *accountantv1.GetDatasetStatementResponse) string {
-	s, d := a.GetStatement(), a.GetDataset().GetSpec()
+// ofDataset is what a dataset's statement is about.
+func ofDataset(s *accountantv1.Statement) about {
+	d := s.GetDataset().GetSpec()
 	whose := s.GetLedger().GetSpec() // of whose budget it is
 	title := "dataset " + spelling.Identifier(d.GetId())
 	if whose.GetDatasetId() != d.GetId() {
 		title += ", which shares the budget of dataset " + spelling.Identifier(whose.GetDatasetId())
 	}
 	records := fmt.Sprintf("at most %d, enforced by: %s", d.GetMaxRecordsPerUnit(), d.GetBoundEnforcedBy())
-	text := markdown(s, about{title: title, heading: "The dataset", charged: "What was charged to all ledgers so far",
+	return about{title: title, heading: "The dataset", charged: "What was charged to all ledgers so far",
 		source: "the record of dataset " + code(whose.GetDatasetId()),
 		fields: []field{
 			{"dataset", spelling.Identifier(d.GetId())},
 			{"title", d.GetTitle()},
 			{"owners", strings.Join(d.GetOwners(), ", ")},
-			{"versions that share the budget", versions(a)},
+			{"versions that share the budget", versions(s)},
 			{"unit of privacy", cmp.Or(d.GetPrivacyUnit(), "not given: one record")},
 			{"records of one unit", records},
 			{"neighbouring datasets", spelling.Adjacency(d.GetAdjacency())},
 			{"guarantee", s.GetGuarantee() + ": " + spelling.Guarantees[s.GetGuarantee()]},
 			{"budgets for all ledgers", budgetList(s.GetLedger())},
-		}})
-	return text + ledgersTable(a.GetLedgers())
+		}}
 }
 
 // versions are all that share the budget, of this and of other datasets, as their ledgers name them.
-func versions(a *accountantv1.GetDatasetStatementResponse) string {
+func versions(s *accountantv1.Statement) string {
 	var list []string
-	for _, v := range a.GetDataset().GetVersions() {
+	for _, v := range s.GetDataset().GetVersions() {
 		list = append(list, spelling.Reference(v.GetOf()))
 	}
-	for _, l := range a.GetLedgers() { // a derived dataset lists only its own
+	for _, l := range s.GetLedgers() { // a derived dataset lists only its own
 		if of := spelling.Reference(l.GetOf()); !slices.Contains(list, of) {
 			list = append(list, of)
 		}

@@ -18,6 +18,9 @@ import (
 // Markdown is a statement for people: bounds on what is lost rounded up, lower
 // bounds down. Text that others wrote cannot break out of its place.
 func Markdown(s *accountantv1.Statement) string {
+	if s.GetDataset() != nil {
+		return markdown(s, ofDataset(s)) + ledgersTable(s.GetLedgers())
+	}
 	l, spec := s.GetLedger(), s.GetLedger().GetSpec()
 	what := "What was charged"
 	switch {

@@ -130,7 +130,7 @@ func TestFilesOfADataset(t *testing.T) {
 	}
 	page := d.page(t, "/dataset?id=people", d.issuer.Token("viewer", nil))
 	for _, ending := range []string{"csv", "json", "md"} {
-		at := "/file/dataset-statement." + ending + "?id=people"
+		at := "/file/statement." + ending + "?id=people"
 		if !strings.Contains(page, `href="`+at+`"`) {
 			t.Errorf("the page does not lead to %s", at)
 		}
@@ -144,11 +144,11 @@ func TestFilesOfADataset(t *testing.T) {
 			},
 			"json": func() bool {
 				var answer struct {
-					Statement struct{ Markdown string }
-					Ledgers   []struct{ Name string }
+					Markdown string
+					Ledgers  []struct{ Name string }
 				}
 				return json.Unmarshal([]byte(body), &answer) == nil && len(answer.Ledgers) == 1 &&
-					answer.Ledgers[0].Name == "in/a" && answer.Statement.Markdown != ""
+					answer.Ledgers[0].Name == "in/a" && answer.Markdown != ""
 			},
 			"md": func() bool {
 				return strings.HasPrefix(body, "# Privacy statement: dataset people") &&

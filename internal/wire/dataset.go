@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
@@ -140,37 +138,31 @@ var (
 	versionForm   = FormOf[ledger.DatasetVersion, *pb.DatasetVersion]()
 )
 
-// FromDataset makes the API's view of a dataset's committed state.
-func FromDataset(s ledger.Summary, d ledger.DatasetStanding) *pb.Dataset {
-	g := s.Genesis
-	return &pb.Dataset{
+// FromDataset makes the API's view of what a dataset's record has beside other ledgers.
+func FromDataset(v ledger.View) *pb.Dataset {
+	s, d := v.Genesis.Spec, v.Dataset
+	out := &pb.Dataset{
 		Spec: &pb.DatasetSpec{
-			Id: g.Spec.DatasetID, Version: g.Spec.DatasetVersion, Title: d.Title, Owners: d.Owners,
-			Adjacency: FromAdjacency(g.Spec.Adjacency), PrivacyUnit: g.Spec.PrivacyUnit,
+			Id: s.DatasetID, Version: s.DatasetVersion, Title: d.Title, Owners: d.Owners,
+			Adjacency: FromAdjacency(s.Adjacency), PrivacyUnit: s.PrivacyUnit,
 			MaxRecordsPerUnit: d.MaxRecords, BoundEnforcedBy: d.EnforcedBy, Labels: fromLabels(d.Labels),
-			Budgets: budgetForm.WriteAll(g.Spec.Budgets), Caps: capsForm.Given(d.Caps),
-			DerivedFrom:  referenceForm.WriteAll(d.DerivedFrom),
+			Caps: capsForm.Given(d.Caps), DerivedFrom: referenceForm.WriteAll(d.DerivedFrom),
 			Independence: d.Independence,
 		},
-		Name: g.Spec.Name, BudgetOf: d.BudgetOf, CreateTime: timestamppb.New(g.Time), Principal: g.Principal,
-		Position: s.Head.Position, HeadHash: s.Head.Hash[:], Closed: s.Closed, NeedsReconciling: s.Unreconciled,
-		NeedsConfirming: d.Waits(), Confirmation: ApprovalForm.Given(d.Confirmation.Approval),
-		ConfirmedBy: d.Confirmation.By,
+		BudgetOf: d.BudgetOf, NeedsConfirming: d.Waits(), Confirmation: ApprovalForm.Given(d.Confirmation.Approval),
+		ConfirmedBy: d.Confirmation.By, Versions: versionForm.WriteAll(d.Versions),
 	}
+	for _, b := range v.Budgets {
+		out.Spec.Budgets = append(out.Spec.Budgets, FromBudget(b.Budget))
+	}
+	return out
 }
 
-// FromDatasetView is FromDataset with balances.
-func FromDatasetView(v ledger.View) *pb.Dataset {
-	out := FromDataset(v.Summary, *v.Dataset)
-	l := FromBalances(v)
-	out.Budgets, out.Assumptions = l.GetBudgets(), l.GetAssumptions()
-	if len(v.Budgets) > 0 {
-		out.Spec.Budgets = nil
-		for _, b := range v.Budgets {
-			out.Spec.Budgets = append(out.Spec.Budgets, FromBudget(b.Budget))
-		}
-	}
-	out.Versions = versionForm.WriteAll(v.Dataset.Versions)
+// FromListedDataset is FromSummary of a dataset's record, which says what its amendments have made of it.
+func FromListedDataset(v ledger.View) *pb.Ledger {
+	out := FromSummary(v.Summary)
+	out.Dataset = FromDataset(v)
+	out.Dataset.Versions = nil
 	return out
 }
 

@@ -53,6 +53,9 @@ func FromBalances(v ledger.View) *pb.Ledger {
 			Planned: p.Planned, Spent: p.Spent, Reserved: p.Reserved, Remaining: p.Remaining})
 	}
 	out.Proposals = fromProposals(v.Proposals)
+	if v.Dataset != nil {
+		out.Dataset = FromDataset(v)
+	}
 	all := slices.Concat(v.Charged.Parts, v.Resolution.Plan)
 	out.Assumptions = append(FromAssumptions(v.Assumptions),
 		MechanismAssumptions(mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: all})...)

@@ -123,15 +123,15 @@ def test_two_people_register_a_dataset(company: Company) -> None:
     with pytest.raises(FailedPrecondition, match="two people"):
         company.ann.create_dataset("py-two", "add-or-remove-one", **spec)
     made = company.ann.create_dataset("py-two", "add-or-remove-one", propose=True, **spec)
-    assert made.dataset.needs_confirming and ("dataset:py-two", made.proposal) in [
+    assert made.ledger.dataset.needs_confirming and ("dataset:py-two", made.proposal) in [
         (name, p.position) for name, p in company.ben.proposals()]
     ledger = {"privacy_unit": "user", "dataset_id": "py-two", "dataset_version": "1",
               "budgets": [{"epsilon": 1, "guard": "basic"}]}
     with pytest.raises(FailedPrecondition, match="waits for a second person"):
         company.ann.create_ledger("vision/two", "add-or-remove-one", **ledger)
-    company.ben.approve(made.dataset.name, made.proposal)
+    company.ben.approve(made.ledger.name, made.proposal)
     company.ann.create_ledger("vision/two", "add-or-remove-one", **ledger)
-    assert company.ann.get_dataset("py-two").confirmed_by == BEN
+    assert company.ann.get_ledger("dataset:py-two").dataset.confirmed_by == BEN
     company.ann.propose("dataset:py-two", amend_dataset={"budgets": [{"epsilon": 3, "guard": "basic"}], "reason": "r"})
 
 

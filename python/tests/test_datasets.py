@@ -42,10 +42,10 @@ def test_one_budget_for_all_ledgers(client: Client, own: Client) -> None:
         client.create_dataset("py-one", "add-or-remove-one", version="1", budgets=[EPSILON_2], **COMMON)
     made = own.create_dataset("py-one", "add-or-remove-one", version="1", title="One", owners=["ann"],
                               budgets=[EPSILON_2], labels={"team": "x"}, caps={"ledger": 0.75}, **COMMON)
-    assert made.created and list(made.adopted) == [] and made.dataset.name == "dataset:py-one"
+    assert made.created and list(made.adopted) == [] and made.ledger.name == "dataset:py-one"
     again = own.create_dataset("py-one", "ADD_OR_REMOVE_ONE", version="1", title="One", owners=["ann"],
                                budgets=[EPSILON_2], labels={"team": "x"}, caps={"ledger": 0.75}, **COMMON)
-    assert not again.created and again.dataset.create_time == made.dataset.create_time
+    assert not again.created and again.ledger.create_time == made.ledger.create_time
     with pytest.raises(Conflict, match="py-one"):
         own.create_dataset("py-one", "replace-one", version="1", budgets=[EPSILON_2], **COMMON)
     ledger(own, "py-one", 1.25)
@@ -53,11 +53,11 @@ def test_one_budget_for_all_ledgers(client: Client, own: Client) -> None:
         ledger(own, "py-one", 1)
     assert refused.value.shortfalls[0].left == 0.75
     ledger(client, "py-one", 0.75)
-    balance = client.get_dataset("py-one").budgets[0].value
+    balance = client.get_ledger("dataset:py-one").budgets[0].value
     assert (balance.limit, balance.spent, balance.reserved, balance.remaining) == (2, 0, 2, 0)
     with pytest.raises(FailedPrecondition, match="version"):
         ledger(own, "py-one", 0.1, version="2")
-    assert "py-one" in [d.spec.id for d in client.datasets()]
+    assert "py-one" in [d.spec.dataset_id for d in client.ledgers("dataset:")]
 
 
 def test_adoption(client: Client, own: Client) -> None:
@@ -67,14 +67,14 @@ def test_adoption(client: Client, own: Client) -> None:
         own.create_dataset("py-adopted", "add-or-remove-one", version="1", budgets=[{"epsilon": 1, "guard": "basic"}],
                            **COMMON)
     with pytest.raises(NotFound):
-        client.get_dataset("py-adopted")
+        client.get_ledger("dataset:py-adopted")
     made = own.create_dataset("py-adopted", "add-or-remove-one", version="1", budgets=[EPSILON_2],
                               independent_of_outputs=True, reason="the law says 2", **COMMON)
-    assert list(made.adopted) == [before.spec.name] and made.dataset.budgets[0].value.reserved == 1.5
-    answer = client.dataset_statement("py-adopted", [1e-6])
-    assert answer.statement.guarantee == "filter" and 1.99 < answer.statement.privacy[0].epsilon <= 2
+    assert list(made.adopted) == [before.spec.name] and made.ledger.budgets[0].value.reserved == 1.5
+    answer = client.statement("dataset:py-adopted", [1e-6])
+    assert answer.guarantee == "filter" and 1.99 < answer.privacy[0].epsilon <= 2
     assert [(x.name, x.share, x.total_count) for x in answer.ledgers] == [(before.spec.name, 0.75, 1)]
-    assert "the law says 2" in answer.statement.markdown
+    assert "the law says 2" in answer.markdown
 
 
 def test_amend(client: Client, own: Client) -> None:
@@ -93,10 +93,11 @@ def test_amend(client: Client, own: Client) -> None:
     own.amend_dataset("py-amended", "a second wave",
                       add_version={"of": "py-amended@2", "derived_from": ["py-amended@1"]})
     own.amend_dataset("py-amended", "care", caps={"charge": 0.1, "ledger": 0.5}, title="Amended", owners=["ann", "bo"])
-    d = client.get_dataset("py-amended")
+    record = client.get_ledger("dataset:py-amended")
+    d = record.dataset
     assert (d.spec.title, list(d.spec.owners), d.spec.caps.charge) == ("Amended", ["ann", "bo"], 0.1)
     assert [(v.of.version, [f.version for f in v.derived_from]) for v in d.versions] == [("1", []), ("2", ["1"])]
-    assert d.position == 3 and d.spec.budgets[0].epsilon == 3
+    assert record.position == 3 and d.spec.budgets[0].epsilon == 3
     of_two = ledger(client, "py-amended", 1, version="2").spec.name
     with pytest.raises(FailedPrecondition, match="charge"):
         client.report(of_two, laplace(scale=2, sensitivity=1))  # ε = 1/2 is a sixth of the dataset's 3
@@ -110,7 +111,7 @@ def test_derived_datasets_share_the_budget(own: Client) -> None:
     own.create_dataset("py-source", "add-or-remove-one", version="1", budgets=[EPSILON_2], **COMMON)
     shared = {k: v for k, v in COMMON.items() if k != "independence"}
     derived = own.create_dataset("py-derived", "add-or-remove-one", derived_from=["py-source@1"], **shared)
-    assert derived.dataset.budget_of == "dataset:py-source"
+    assert derived.ledger.dataset.budget_of == "dataset:py-source"
     ledger(own, "py-derived", 1.5, version="")
     with pytest.raises(BudgetExceeded):
         ledger(own, "py-source", 1)
@@ -139,12 +140,12 @@ def test_asyncio(shared: Daemon) -> None:
         async with AsyncClient(shared.socket, deadline=20.0) as client:
             made = await client.create_dataset("py-async", "add-or-remove-one", version="1", budgets=[EPSILON_2],
                                                **COMMON)
-            assert made.created and made.dataset.principal == f"uid:{os.getuid()}"
+            assert made.created and made.ledger.principal == f"uid:{os.getuid()}"
             await client.amend_dataset("py-async", "a name", title="Async")
-            assert (await client.get_dataset("py-async")).spec.title == "Async"
-            assert "py-async" in [d.spec.id async for d in client.datasets()]
-            answer = await client.dataset_statement("py-async", [1e-6])
-            assert 1.99 < answer.statement.privacy[0].epsilon <= 2 and len(answer.ledgers) == 0
+            assert (await client.get_ledger("dataset:py-async")).dataset.spec.title == "Async"
+            assert "py-async" in [d.spec.dataset_id async for d in client.ledgers("dataset:")]
+            answer = await client.statement("dataset:py-async", [1e-6])
+            assert 1.99 < answer.privacy[0].epsilon <= 2 and len(answer.ledgers) == 0
 
     asyncio.run(main())
 
@@ -156,7 +157,7 @@ def test_a_budget_without_a_guard_gets_the_commands(own: Client, caplog: pytest.
     ]:
         caplog.clear()
         made = own.create_dataset(name, "add-or-remove-one", budgets=[budget], **COMMON)
-        (got,) = made.dataset.spec.budgets
+        (got,) = made.ledger.dataset.spec.budgets
         assert got.guard == got.RDP and got.order > 1
         assert [m.startswith(f"dataset {name}: the budget epsilon = 8, delta = 1e-06 was given {says}")
                 for m in caplog.messages] == [True]

@@ -56,10 +56,7 @@ VERBS: dict[str, Callable[[Client, Path], Any]] = {
     "GetSignedHead": lambda c, _: c.signed_head("m/x"),
     "GetAccess": lambda c, _: c.get_access(),
     "CreateDataset": lambda c, _: c.create_dataset("m", "zero-out"),
-    "GetDataset": lambda c, _: c.get_dataset("m"),
-    "ListDatasets": lambda c, _: list(c.datasets()),
     "AmendDataset": lambda c, _: c.amend_dataset("m", "r", title="x"),
-    "GetDatasetStatement": lambda c, _: c.dataset_statement("m"),
     "Backup": lambda c, path: c.backup(path / "b"),
 }
 

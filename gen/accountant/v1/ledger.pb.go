@@ -514,7 +514,9 @@ type Ledger struct {
 	// The warnings that were acknowledged, by position. Absent in lists.
 	Acknowledgements []*Acknowledgement `protobuf:"bytes,16,rep,name=acknowledgements,proto3" json:"acknowledgements,omitempty"`
 	// What waits for another person's approval, by position. Absent in lists.
-	Proposals     []*Proposal `protobuf:"bytes,17,rep,name=proposals,proto3" json:"proposals,omitempty"`
+	Proposals []*Proposal `protobuf:"bytes,17,rep,name=proposals,proto3" json:"proposals,omitempty"`
+	// Of a dataset's record: the dataset.
+	Dataset       *Dataset `protobuf:"bytes,18,opt,name=dataset,proto3" json:"dataset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -664,6 +666,13 @@ func (x *Ledger) GetAcknowledgements() []*Acknowledgement {
 func (x *Ledger) GetProposals() []*Proposal {
 	if x != nil {
 		return x.Proposals
+	}
+	return nil
+}
+
+func (x *Ledger) GetDataset() *Dataset {
+	if x != nil {
+		return x.Dataset
 	}
 	return nil
 }
@@ -3930,6 +3939,264 @@ func (x *Adopt) GetReason() string {
 	return ""
 }
 
+// DatasetSpec is what a dataset is registered with.
+type DatasetSpec struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The dataset's identifier, as ledgers give it in dataset_id; at most 200 bytes.
+	// Identifiers that differ only in case, white space, invisible characters or in how
+	// Unicode writes a character are the same; only this spelling is accepted. Required.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The dataset's first version, as ledgers give it in dataset_version; at most 256
+	// bytes. Empty stands for ledgers that give none.
+	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	// What the dataset is called; at most 256 bytes.
+	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
+	// Who answers for the dataset: at most 16, each at most 256 bytes.
+	Owners []string `protobuf:"bytes,4,rep,name=owners,proto3" json:"owners,omitempty"`
+	// The relation between neighbouring datasets, the same for all ledgers. Required.
+	Adjacency Workload_Adjacency `protobuf:"varint,5,opt,name=adjacency,proto3,enum=accountant.v1.Workload_Adjacency" json:"adjacency,omitempty"`
+	// Whose contribution is bounded, as in ledgers: "example", "user", …; at most 64 bytes.
+	PrivacyUnit string `protobuf:"bytes,6,opt,name=privacy_unit,json=privacyUnit,proto3" json:"privacy_unit,omitempty"`
+	// At most how many records of the dataset belong to one unit. Required.
+	MaxRecordsPerUnit uint64 `protobuf:"varint,7,opt,name=max_records_per_unit,json=maxRecordsPerUnit,proto3" json:"max_records_per_unit,omitempty"`
+	// What enforces that bound: a rule of the collection, a step of the pipeline; 1 to
+	// 1,024 bytes. Required.
+	BoundEnforcedBy string `protobuf:"bytes,8,opt,name=bound_enforced_by,json=boundEnforcedBy,proto3" json:"bound_enforced_by,omitempty"`
+	// The total budget: what all ledgers of the dataset may spend together. As of a
+	// FILTER ledger: each has a guard, and all are enforced. At least one, at most 16,
+	// and none where derived_from leads to a budget.
+	Budgets []*Budget `protobuf:"bytes,9,rep,name=budgets,proto3" json:"budgets,omitempty"`
+	// What one charge and one ledger may take.
+	Caps *DatasetCaps `protobuf:"bytes,10,opt,name=caps,proto3" json:"caps,omitempty"`
+	// Such as team or purpose. At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at most 256 bytes.
+	Labels map[string]string `protobuf:"bytes,11,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The registered datasets with which this one overlaps: those that have a person, or
+	// data made of a person, in common with it. Datasets that overlap share one budget,
+	// that of the first. At most 16.
+	DerivedFrom []*DatasetReference `protobuf:"bytes,12,rep,name=derived_from,json=derivedFrom,proto3" json:"derived_from,omitempty"`
+	// Why nobody's data is both in this dataset and in another one that was registered
+	// before and has a budget of its own; at most 1,024 bytes. Required where there are such
+	// datasets. Every statement of either dataset lists it.
+	Independence  string `protobuf:"bytes,13,opt,name=independence,proto3" json:"independence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DatasetSpec) Reset() {
+	*x = DatasetSpec{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DatasetSpec) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DatasetSpec) ProtoMessage() {}
+
+func (x *DatasetSpec) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DatasetSpec.ProtoReflect.Descriptor instead.
+func (*DatasetSpec) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *DatasetSpec) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *DatasetSpec) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *DatasetSpec) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *DatasetSpec) GetOwners() []string {
+	if x != nil {
+		return x.Owners
+	}
+	return nil
+}
+
+func (x *DatasetSpec) GetAdjacency() Workload_Adjacency {
+	if x != nil {
+		return x.Adjacency
+	}
+	return Workload_ADJACENCY_UNSPECIFIED
+}
+
+func (x *DatasetSpec) GetPrivacyUnit() string {
+	if x != nil {
+		return x.PrivacyUnit
+	}
+	return ""
+}
+
+func (x *DatasetSpec) GetMaxRecordsPerUnit() uint64 {
+	if x != nil {
+		return x.MaxRecordsPerUnit
+	}
+	return 0
+}
+
+func (x *DatasetSpec) GetBoundEnforcedBy() string {
+	if x != nil {
+		return x.BoundEnforcedBy
+	}
+	return ""
+}
+
+func (x *DatasetSpec) GetBudgets() []*Budget {
+	if x != nil {
+		return x.Budgets
+	}
+	return nil
+}
+
+func (x *DatasetSpec) GetCaps() *DatasetCaps {
+	if x != nil {
+		return x.Caps
+	}
+	return nil
+}
+
+func (x *DatasetSpec) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *DatasetSpec) GetDerivedFrom() []*DatasetReference {
+	if x != nil {
+		return x.DerivedFrom
+	}
+	return nil
+}
+
+func (x *DatasetSpec) GetIndependence() string {
+	if x != nil {
+		return x.Independence
+	}
+	return ""
+}
+
+// Dataset is what a dataset's record has beside what every ledger has.
+type Dataset struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As registered, with all amendments. Its budgets are those in force.
+	Spec *DatasetSpec `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	// The record of the dataset whose budget it shares, by its name; empty where it has its own.
+	BudgetOf string `protobuf:"bytes,2,opt,name=budget_of,json=budgetOf,proto3" json:"budget_of,omitempty"`
+	// All versions that share the budget, of this and of derived datasets, in the order of
+	// their registration. Absent in lists.
+	Versions []*DatasetVersion `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
+	// Its registration waits for another person's approval, and ledgers can take nothing from
+	// its budget until then.
+	NeedsConfirming bool `protobuf:"varint,4,opt,name=needs_confirming,json=needsConfirming,proto3" json:"needs_confirming,omitempty"`
+	// By whose proposal and approval the registration was confirmed; absent where one person
+	// registered it.
+	Confirmation *Approval `protobuf:"bytes,5,opt,name=confirmation,proto3" json:"confirmation,omitempty"`
+	// Who approved that; empty where one person registered it.
+	ConfirmedBy   string `protobuf:"bytes,6,opt,name=confirmed_by,json=confirmedBy,proto3" json:"confirmed_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Dataset) Reset() {
+	*x = Dataset{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Dataset) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Dataset) ProtoMessage() {}
+
+func (x *Dataset) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Dataset.ProtoReflect.Descriptor instead.
+func (*Dataset) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Dataset) GetSpec() *DatasetSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *Dataset) GetBudgetOf() string {
+	if x != nil {
+		return x.BudgetOf
+	}
+	return ""
+}
+
+func (x *Dataset) GetVersions() []*DatasetVersion {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
+}
+
+func (x *Dataset) GetNeedsConfirming() bool {
+	if x != nil {
+		return x.NeedsConfirming
+	}
+	return false
+}
+
+func (x *Dataset) GetConfirmation() *Approval {
+	if x != nil {
+		return x.Confirmation
+	}
+	return nil
+}
+
+func (x *Dataset) GetConfirmedBy() string {
+	if x != nil {
+		return x.ConfirmedBy
+	}
+	return ""
+}
+
 // AmendDataset changes a dataset's record. Fields that are not given stay as they are.
 type AmendDataset struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3962,7 +4229,7 @@ type AmendDataset struct {
 
 func (x *AmendDataset) Reset() {
 	*x = AmendDataset{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3974,7 +4241,7 @@ func (x *AmendDataset) String() string {
 func (*AmendDataset) ProtoMessage() {}
 
 func (x *AmendDataset) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[40]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3987,7 +4254,7 @@ func (x *AmendDataset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDataset.ProtoReflect.Descriptor instead.
 func (*AmendDataset) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{40}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AmendDataset) GetTitle() string {
@@ -4082,7 +4349,7 @@ type DatasetCaps struct {
 
 func (x *DatasetCaps) Reset() {
 	*x = DatasetCaps{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4094,7 +4361,7 @@ func (x *DatasetCaps) String() string {
 func (*DatasetCaps) ProtoMessage() {}
 
 func (x *DatasetCaps) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[41]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4107,7 +4374,7 @@ func (x *DatasetCaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetCaps.ProtoReflect.Descriptor instead.
 func (*DatasetCaps) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{41}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DatasetCaps) GetCharge() float64 {
@@ -4137,7 +4404,7 @@ type DatasetReference struct {
 
 func (x *DatasetReference) Reset() {
 	*x = DatasetReference{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4149,7 +4416,7 @@ func (x *DatasetReference) String() string {
 func (*DatasetReference) ProtoMessage() {}
 
 func (x *DatasetReference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[42]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4162,7 +4429,7 @@ func (x *DatasetReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetReference.ProtoReflect.Descriptor instead.
 func (*DatasetReference) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{42}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *DatasetReference) GetId() string {
@@ -4192,7 +4459,7 @@ type DatasetVersion struct {
 
 func (x *DatasetVersion) Reset() {
 	*x = DatasetVersion{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[43]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4204,7 +4471,7 @@ func (x *DatasetVersion) String() string {
 func (*DatasetVersion) ProtoMessage() {}
 
 func (x *DatasetVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[43]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4217,7 +4484,7 @@ func (x *DatasetVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatasetVersion.ProtoReflect.Descriptor instead.
 func (*DatasetVersion) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{43}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *DatasetVersion) GetOf() *DatasetReference {
@@ -4246,7 +4513,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[44]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4258,7 +4525,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[44]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4271,7 +4538,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{44}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Close) GetReason() string {
@@ -4296,7 +4563,7 @@ type Together_Member struct {
 
 func (x *Together_Member) Reset() {
 	*x = Together_Member{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[46]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4308,7 +4575,7 @@ func (x *Together_Member) String() string {
 func (*Together_Member) ProtoMessage() {}
 
 func (x *Together_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[46]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4395,7 +4662,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06_deltaB\x06\n" +
 	"\x04_rhoB\x05\n" +
 	"\x03_muB\b\n" +
-	"\x06_order\"\xf9\x05\n" +
+	"\x06_order\"\xab\x06\n" +
 	"\x06Ledger\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\x12;\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -4416,7 +4683,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\vassumptions\x18\x0e \x03(\v2\x19.accountant.v1.AssumptionR\vassumptions\x12+\n" +
 	"\x11needs_reconciling\x18\x0f \x01(\bR\x10needsReconciling\x12J\n" +
 	"\x10acknowledgements\x18\x10 \x03(\v2\x1e.accountant.v1.AcknowledgementR\x10acknowledgements\x125\n" +
-	"\tproposals\x18\x11 \x03(\v2\x17.accountant.v1.ProposalR\tproposals\"\xad\x01\n" +
+	"\tproposals\x18\x11 \x03(\v2\x17.accountant.v1.ProposalR\tproposals\x120\n" +
+	"\adataset\x18\x12 \x01(\v2\x16.accountant.v1.DatasetR\adataset\"\xad\x01\n" +
 	"\x0fAcknowledgement\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x18\n" +
 	"\awarning\x18\x02 \x01(\tR\awarning\x12\x1c\n" +
@@ -4666,7 +4934,32 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\aledgers\x18\x02 \x01(\rR\aledgers\x12\x18\n" +
 	"\acharged\x18\x03 \x01(\bR\acharged\x124\n" +
 	"\x16independent_of_outputs\x18\x04 \x01(\bR\x14independentOfOutputs\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x9f\x04\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xea\x04\n" +
+	"\vDatasetSpec\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x14\n" +
+	"\x05title\x18\x03 \x01(\tR\x05title\x12\x16\n" +
+	"\x06owners\x18\x04 \x03(\tR\x06owners\x12?\n" +
+	"\tadjacency\x18\x05 \x01(\x0e2!.accountant.v1.Workload.AdjacencyR\tadjacency\x12!\n" +
+	"\fprivacy_unit\x18\x06 \x01(\tR\vprivacyUnit\x12/\n" +
+	"\x14max_records_per_unit\x18\a \x01(\x04R\x11maxRecordsPerUnit\x12*\n" +
+	"\x11bound_enforced_by\x18\b \x01(\tR\x0fboundEnforcedBy\x12/\n" +
+	"\abudgets\x18\t \x03(\v2\x15.accountant.v1.BudgetR\abudgets\x12.\n" +
+	"\x04caps\x18\n" +
+	" \x01(\v2\x1a.accountant.v1.DatasetCapsR\x04caps\x12>\n" +
+	"\x06labels\x18\v \x03(\v2&.accountant.v1.DatasetSpec.LabelsEntryR\x06labels\x12B\n" +
+	"\fderived_from\x18\f \x03(\v2\x1f.accountant.v1.DatasetReferenceR\vderivedFrom\x12\"\n" +
+	"\findependence\x18\r \x01(\tR\findependence\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9c\x02\n" +
+	"\aDataset\x12.\n" +
+	"\x04spec\x18\x01 \x01(\v2\x1a.accountant.v1.DatasetSpecR\x04spec\x12\x1b\n" +
+	"\tbudget_of\x18\x02 \x01(\tR\bbudgetOf\x129\n" +
+	"\bversions\x18\x03 \x03(\v2\x1d.accountant.v1.DatasetVersionR\bversions\x12)\n" +
+	"\x10needs_confirming\x18\x04 \x01(\bR\x0fneedsConfirming\x12;\n" +
+	"\fconfirmation\x18\x05 \x01(\v2\x17.accountant.v1.ApprovalR\fconfirmation\x12!\n" +
+	"\fconfirmed_by\x18\x06 \x01(\tR\vconfirmedBy\"\x9f\x04\n" +
 	"\fAmendDataset\x12\x19\n" +
 	"\x05title\x18\x01 \x01(\tH\x00R\x05title\x88\x01\x01\x12\x16\n" +
 	"\x06owners\x18\x02 \x03(\tR\x06owners\x12?\n" +
@@ -4712,7 +5005,7 @@ func file_accountant_v1_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_accountant_v1_ledger_proto_goTypes = []any{
 	(LedgerSpec_Policy)(0),        // 0: accountant.v1.LedgerSpec.Policy
 	(Budget_Guard)(0),             // 1: accountant.v1.Budget.Guard
@@ -4757,121 +5050,133 @@ var file_accountant_v1_ledger_proto_goTypes = []any{
 	(*Observe)(nil),               // 40: accountant.v1.Observe
 	(*CanaryRun)(nil),             // 41: accountant.v1.CanaryRun
 	(*Adopt)(nil),                 // 42: accountant.v1.Adopt
-	(*AmendDataset)(nil),          // 43: accountant.v1.AmendDataset
-	(*DatasetCaps)(nil),           // 44: accountant.v1.DatasetCaps
-	(*DatasetReference)(nil),      // 45: accountant.v1.DatasetReference
-	(*DatasetVersion)(nil),        // 46: accountant.v1.DatasetVersion
-	(*Close)(nil),                 // 47: accountant.v1.Close
-	nil,                           // 48: accountant.v1.LedgerSpec.LabelsEntry
-	(*Together_Member)(nil),       // 49: accountant.v1.Together.Member
-	nil,                           // 50: accountant.v1.Charge.LabelsEntry
-	nil,                           // 51: accountant.v1.Reserve.LabelsEntry
-	nil,                           // 52: accountant.v1.Commit.LabelsEntry
-	nil,                           // 53: accountant.v1.AmendDataset.LabelsEntry
-	(Workload_Adjacency)(0),       // 54: accountant.v1.Workload.Adjacency
-	(*Workload)(nil),              // 55: accountant.v1.Workload
-	(*timestamppb.Timestamp)(nil), // 56: google.protobuf.Timestamp
-	(*Mechanism)(nil),             // 57: accountant.v1.Mechanism
-	(*Event)(nil),                 // 58: accountant.v1.Event
+	(*DatasetSpec)(nil),           // 43: accountant.v1.DatasetSpec
+	(*Dataset)(nil),               // 44: accountant.v1.Dataset
+	(*AmendDataset)(nil),          // 45: accountant.v1.AmendDataset
+	(*DatasetCaps)(nil),           // 46: accountant.v1.DatasetCaps
+	(*DatasetReference)(nil),      // 47: accountant.v1.DatasetReference
+	(*DatasetVersion)(nil),        // 48: accountant.v1.DatasetVersion
+	(*Close)(nil),                 // 49: accountant.v1.Close
+	nil,                           // 50: accountant.v1.LedgerSpec.LabelsEntry
+	(*Together_Member)(nil),       // 51: accountant.v1.Together.Member
+	nil,                           // 52: accountant.v1.Charge.LabelsEntry
+	nil,                           // 53: accountant.v1.Reserve.LabelsEntry
+	nil,                           // 54: accountant.v1.Commit.LabelsEntry
+	nil,                           // 55: accountant.v1.DatasetSpec.LabelsEntry
+	nil,                           // 56: accountant.v1.AmendDataset.LabelsEntry
+	(Workload_Adjacency)(0),       // 57: accountant.v1.Workload.Adjacency
+	(*Workload)(nil),              // 58: accountant.v1.Workload
+	(*timestamppb.Timestamp)(nil), // 59: google.protobuf.Timestamp
+	(*Mechanism)(nil),             // 60: accountant.v1.Mechanism
+	(*Event)(nil),                 // 61: accountant.v1.Event
 }
 var file_accountant_v1_ledger_proto_depIdxs = []int32{
-	54, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	48, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
-	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
-	55, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
-	4,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	55, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
-	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
-	3,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	56, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
-	7,  // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
-	9,  // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
-	10, // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
-	11, // 12: accountant.v1.Ledger.assumptions:type_name -> accountant.v1.Assumption
-	6,  // 13: accountant.v1.Ledger.acknowledgements:type_name -> accountant.v1.Acknowledgement
-	35, // 14: accountant.v1.Ledger.proposals:type_name -> accountant.v1.Proposal
-	56, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
-	4,  // 16: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
-	8,  // 17: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
-	8,  // 18: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
-	57, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
-	56, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
-	58, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
-	2,  // 22: accountant.v1.Reservation.contribution:type_name -> accountant.v1.SetPart.Contribution
-	56, // 23: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	13, // 24: accountant.v1.Receipt.members:type_name -> accountant.v1.ReceiptMember
-	2,  // 25: accountant.v1.Receipt.contribution:type_name -> accountant.v1.SetPart.Contribution
-	56, // 26: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
-	19, // 27: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	47, // 28: accountant.v1.Entry.close:type_name -> accountant.v1.Close
-	20, // 29: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
-	21, // 30: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
-	22, // 31: accountant.v1.Entry.release:type_name -> accountant.v1.Release
-	24, // 32: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
-	25, // 33: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
-	26, // 34: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
-	30, // 35: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
-	32, // 36: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
-	23, // 37: accountant.v1.Entry.free:type_name -> accountant.v1.Free
-	39, // 38: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
-	34, // 39: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
-	38, // 40: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
-	36, // 41: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
-	42, // 42: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
-	43, // 43: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
-	18, // 44: accountant.v1.Entry.together:type_name -> accountant.v1.Together
-	40, // 45: accountant.v1.Entry.observe:type_name -> accountant.v1.Observe
-	15, // 46: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
-	33, // 47: accountant.v1.Entry.approval:type_name -> accountant.v1.Approval
-	2,  // 48: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
-	17, // 49: accountant.v1.LedgerSet.range:type_name -> accountant.v1.LedgerRange
-	49, // 50: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
-	17, // 51: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
-	19, // 52: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
-	20, // 53: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
-	21, // 54: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
-	22, // 55: accountant.v1.Together.release:type_name -> accountant.v1.Release
-	2,  // 56: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
-	58, // 57: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	50, // 58: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	58, // 59: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
-	51, // 60: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
-	58, // 61: accountant.v1.Commit.events:type_name -> accountant.v1.Event
-	52, // 62: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
-	58, // 63: accountant.v1.Free.events:type_name -> accountant.v1.Event
-	58, // 64: accountant.v1.Refund.events:type_name -> accountant.v1.Event
-	4,  // 65: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
-	55, // 66: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
-	27, // 67: accountant.v1.Raise.resolution:type_name -> accountant.v1.Resolution
-	28, // 68: accountant.v1.Resolution.limits:type_name -> accountant.v1.Limit
-	29, // 69: accountant.v1.Resolution.plan:type_name -> accountant.v1.Part
-	1,  // 70: accountant.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
-	57, // 71: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
-	56, // 72: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
-	31, // 73: accountant.v1.Restored.lost:type_name -> accountant.v1.LostEntry
-	58, // 74: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
-	2,  // 75: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
-	25, // 76: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
-	23, // 77: accountant.v1.Propose.free:type_name -> accountant.v1.Free
-	26, // 78: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
-	32, // 79: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
-	43, // 80: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
-	56, // 81: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
-	34, // 82: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
-	41, // 83: accountant.v1.Observe.canaries:type_name -> accountant.v1.CanaryRun
-	58, // 84: accountant.v1.Observe.charged:type_name -> accountant.v1.Event
-	53, // 85: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
-	44, // 86: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
-	4,  // 87: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
-	46, // 88: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
-	27, // 89: accountant.v1.AmendDataset.resolution:type_name -> accountant.v1.Resolution
-	45, // 90: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
-	45, // 91: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
-	92, // [92:92] is the sub-list for method output_type
-	92, // [92:92] is the sub-list for method input_type
-	92, // [92:92] is the sub-list for extension type_name
-	92, // [92:92] is the sub-list for extension extendee
-	0,  // [0:92] is the sub-list for field type_name
+	57,  // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	50,  // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
+	0,   // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
+	58,  // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
+	4,   // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
+	58,  // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	1,   // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
+	3,   // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
+	59,  // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	7,   // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
+	9,   // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
+	10,  // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
+	11,  // 12: accountant.v1.Ledger.assumptions:type_name -> accountant.v1.Assumption
+	6,   // 13: accountant.v1.Ledger.acknowledgements:type_name -> accountant.v1.Acknowledgement
+	35,  // 14: accountant.v1.Ledger.proposals:type_name -> accountant.v1.Proposal
+	44,  // 15: accountant.v1.Ledger.dataset:type_name -> accountant.v1.Dataset
+	59,  // 16: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
+	4,   // 17: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
+	8,   // 18: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
+	8,   // 19: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
+	60,  // 20: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
+	59,  // 21: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
+	61,  // 22: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
+	2,   // 23: accountant.v1.Reservation.contribution:type_name -> accountant.v1.SetPart.Contribution
+	59,  // 24: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	13,  // 25: accountant.v1.Receipt.members:type_name -> accountant.v1.ReceiptMember
+	2,   // 26: accountant.v1.Receipt.contribution:type_name -> accountant.v1.SetPart.Contribution
+	59,  // 27: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	19,  // 28: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
+	49,  // 29: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	20,  // 30: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
+	21,  // 31: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
+	22,  // 32: accountant.v1.Entry.release:type_name -> accountant.v1.Release
+	24,  // 33: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
+	25,  // 34: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
+	26,  // 35: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
+	30,  // 36: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
+	32,  // 37: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
+	23,  // 38: accountant.v1.Entry.free:type_name -> accountant.v1.Free
+	39,  // 39: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
+	34,  // 40: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
+	38,  // 41: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
+	36,  // 42: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
+	42,  // 43: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
+	45,  // 44: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
+	18,  // 45: accountant.v1.Entry.together:type_name -> accountant.v1.Together
+	40,  // 46: accountant.v1.Entry.observe:type_name -> accountant.v1.Observe
+	15,  // 47: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
+	33,  // 48: accountant.v1.Entry.approval:type_name -> accountant.v1.Approval
+	2,   // 49: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
+	17,  // 50: accountant.v1.LedgerSet.range:type_name -> accountant.v1.LedgerRange
+	51,  // 51: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
+	17,  // 52: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
+	19,  // 53: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
+	20,  // 54: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
+	21,  // 55: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
+	22,  // 56: accountant.v1.Together.release:type_name -> accountant.v1.Release
+	2,   // 57: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
+	61,  // 58: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	52,  // 59: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	61,  // 60: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	53,  // 61: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	61,  // 62: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	54,  // 63: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	61,  // 64: accountant.v1.Free.events:type_name -> accountant.v1.Event
+	61,  // 65: accountant.v1.Refund.events:type_name -> accountant.v1.Event
+	4,   // 66: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
+	58,  // 67: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
+	27,  // 68: accountant.v1.Raise.resolution:type_name -> accountant.v1.Resolution
+	28,  // 69: accountant.v1.Resolution.limits:type_name -> accountant.v1.Limit
+	29,  // 70: accountant.v1.Resolution.plan:type_name -> accountant.v1.Part
+	1,   // 71: accountant.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
+	60,  // 72: accountant.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
+	59,  // 73: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
+	31,  // 74: accountant.v1.Restored.lost:type_name -> accountant.v1.LostEntry
+	61,  // 75: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
+	2,   // 76: accountant.v1.Reconcile.contribution:type_name -> accountant.v1.SetPart.Contribution
+	25,  // 77: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
+	23,  // 78: accountant.v1.Propose.free:type_name -> accountant.v1.Free
+	26,  // 79: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
+	32,  // 80: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
+	45,  // 81: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
+	59,  // 82: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
+	34,  // 83: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
+	41,  // 84: accountant.v1.Observe.canaries:type_name -> accountant.v1.CanaryRun
+	61,  // 85: accountant.v1.Observe.charged:type_name -> accountant.v1.Event
+	57,  // 86: accountant.v1.DatasetSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	4,   // 87: accountant.v1.DatasetSpec.budgets:type_name -> accountant.v1.Budget
+	46,  // 88: accountant.v1.DatasetSpec.caps:type_name -> accountant.v1.DatasetCaps
+	55,  // 89: accountant.v1.DatasetSpec.labels:type_name -> accountant.v1.DatasetSpec.LabelsEntry
+	47,  // 90: accountant.v1.DatasetSpec.derived_from:type_name -> accountant.v1.DatasetReference
+	43,  // 91: accountant.v1.Dataset.spec:type_name -> accountant.v1.DatasetSpec
+	48,  // 92: accountant.v1.Dataset.versions:type_name -> accountant.v1.DatasetVersion
+	33,  // 93: accountant.v1.Dataset.confirmation:type_name -> accountant.v1.Approval
+	56,  // 94: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
+	46,  // 95: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
+	4,   // 96: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
+	48,  // 97: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
+	27,  // 98: accountant.v1.AmendDataset.resolution:type_name -> accountant.v1.Resolution
+	47,  // 99: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
+	47,  // 100: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
+	101, // [101:101] is the sub-list for method output_type
+	101, // [101:101] is the sub-list for method input_type
+	101, // [101:101] is the sub-list for extension type_name
+	101, // [101:101] is the sub-list for extension extendee
+	0,   // [0:101] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }
@@ -4918,14 +5223,14 @@ func file_accountant_v1_ledger_proto_init() {
 		(*Propose_AmendDataset)(nil),
 	}
 	file_accountant_v1_ledger_proto_msgTypes[38].OneofWrappers = []any{}
-	file_accountant_v1_ledger_proto_msgTypes[40].OneofWrappers = []any{}
+	file_accountant_v1_ledger_proto_msgTypes[42].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_ledger_proto_rawDesc), len(file_accountant_v1_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   51,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

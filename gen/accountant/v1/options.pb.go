@@ -111,14 +111,10 @@ const (
 	Access_NEW_LEDGER Access_Scope = 3
 	// Anything at all. The answer shows only what the caller has the role on.
 	Access_SHOWN Access_Scope = 4
-	// Anything at all. Datasets on which the caller does not have the role are not found.
-	Access_DATASET Access_Scope = 5
-	// As DATASET; the caller must also have the role on the dataset whose budget that one shares.
-	Access_DATASET_STATEMENT Access_Scope = 6
 	// Everything.
-	Access_EVERYTHING Access_Scope = 7
+	Access_EVERYTHING Access_Scope = 5
 	// Nothing, if callers ask about themselves. Whoever asks about others needs the role on everything.
-	Access_ONESELF Access_Scope = 8
+	Access_ONESELF Access_Scope = 6
 )
 
 // Enum value maps for Access_Scope.
@@ -129,10 +125,8 @@ var (
 		2: "LEDGERS_OR_WORKLOAD",
 		3: "NEW_LEDGER",
 		4: "SHOWN",
-		5: "DATASET",
-		6: "DATASET_STATEMENT",
-		7: "EVERYTHING",
-		8: "ONESELF",
+		5: "EVERYTHING",
+		6: "ONESELF",
 	}
 	Access_Scope_value = map[string]int32{
 		"SCOPE_UNSPECIFIED":   0,
@@ -140,10 +134,8 @@ var (
 		"LEDGERS_OR_WORKLOAD": 2,
 		"NEW_LEDGER":          3,
 		"SHOWN":               4,
-		"DATASET":             5,
-		"DATASET_STATEMENT":   6,
-		"EVERYTHING":          7,
-		"ONESELF":             8,
+		"EVERYTHING":          5,
+		"ONESELF":             6,
 	}
 )
 
@@ -337,7 +329,7 @@ var File_accountant_v1_options_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_options_proto_rawDesc = "" +
 	"\n" +
-	"\x1baccountant/v1/options.proto\x12\raccountant.v1\x1a google/protobuf/descriptor.proto\"\xca\x04\n" +
+	"\x1baccountant/v1/options.proto\x12\raccountant.v1\x1a google/protobuf/descriptor.proto\"\xa5\x04\n" +
 	"\x06Access\x12.\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x1a.accountant.v1.Access.RoleR\x04role\x121\n" +
 	"\x05scope\x18\x02 \x01(\x0e2\x1b.accountant.v1.Access.ScopeR\x05scope\x124\n" +
@@ -353,19 +345,17 @@ const file_accountant_v1_options_proto_rawDesc = "" +
 	"\aMANAGER\x10\x03\x12\v\n" +
 	"\aOFFICER\x10\x04\x12\v\n" +
 	"\aAUDITOR\x10\x05\x12\x11\n" +
-	"\rADMINISTRATOR\x10\x06\"\xa0\x01\n" +
+	"\rADMINISTRATOR\x10\x06\"|\n" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\aLEDGERS\x10\x01\x12\x17\n" +
 	"\x13LEDGERS_OR_WORKLOAD\x10\x02\x12\x0e\n" +
 	"\n" +
 	"NEW_LEDGER\x10\x03\x12\t\n" +
-	"\x05SHOWN\x10\x04\x12\v\n" +
-	"\aDATASET\x10\x05\x12\x15\n" +
-	"\x11DATASET_STATEMENT\x10\x06\x12\x0e\n" +
+	"\x05SHOWN\x10\x04\x12\x0e\n" +
 	"\n" +
-	"EVERYTHING\x10\a\x12\v\n" +
-	"\aONESELF\x10\b\"N\n" +
+	"EVERYTHING\x10\x05\x12\v\n" +
+	"\aONESELF\x10\x06\"N\n" +
 	"\x06People\x12\x16\n" +
 	"\x12PEOPLE_UNSPECIFIED\x10\x00\x12\a\n" +
 	"\x03TWO\x10\x01\x12\x0e\n" +

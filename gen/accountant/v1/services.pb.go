@@ -443,7 +443,8 @@ func (x *GetLedgerResponse) GetLedger() *Ledger {
 // ListLedgersRequest asks for a page of ledgers.
 type ListLedgersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only names that start with it; at most 255 bytes. May be empty.
+	// Only names that start with it; at most 255 bytes. May be empty. Datasets' records are listed only if it starts with
+	// "dataset:".
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// How many at most; 100 if 0, at most 1,000.
 	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -1847,7 +1848,11 @@ type Statement struct {
 	// and why. They are not among the warnings.
 	AcknowledgedWarnings []string `protobuf:"bytes,17,rep,name=acknowledged_warnings,json=acknowledgedWarnings,proto3" json:"acknowledged_warnings,omitempty"`
 	// The statement for people, as Markdown: what accountctl statement prints. Of a dataset it also lists its ledgers.
-	Markdown      string `protobuf:"bytes,18,opt,name=markdown,proto3" json:"markdown,omitempty"`
+	Markdown string `protobuf:"bytes,18,opt,name=markdown,proto3" json:"markdown,omitempty"`
+	// Of a dataset: the dataset that was asked about. The ledger is the record whose budget it has.
+	Dataset *Dataset `protobuf:"bytes,19,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	// Of a dataset: the ledgers of its budget, in the order in which they came.
+	Ledgers       []*DatasetLedger `protobuf:"bytes,20,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2008,6 +2013,121 @@ func (x *Statement) GetMarkdown() string {
 	return ""
 }
 
+func (x *Statement) GetDataset() *Dataset {
+	if x != nil {
+		return x.Dataset
+	}
+	return nil
+}
+
+func (x *Statement) GetLedgers() []*DatasetLedger {
+	if x != nil {
+		return x.Ledgers
+	}
+	return nil
+}
+
+// DatasetLedger is a ledger that takes its budget from a dataset.
+type DatasetLedger struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The version of the dataset that it is of.
+	Of *DatasetReference `protobuf:"bytes,2,opt,name=of,proto3" json:"of,omitempty"`
+	// What guards its budget.
+	Policy LedgerSpec_Policy `protobuf:"varint,3,opt,name=policy,proto3,enum=accountant.v1.LedgerSpec_Policy" json:"policy,omitempty"`
+	// Whether it is closed.
+	Closed bool `protobuf:"varint,4,opt,name=closed,proto3" json:"closed,omitempty"`
+	// How many applications of mechanisms were charged to it.
+	TotalCount uint64 `protobuf:"varint,5,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
+	// What it takes of the dataset's budgets, as a share of the one of which it takes
+	// most: while it is open all that it may spend; rounded up.
+	Share float64 `protobuf:"fixed64,6,opt,name=share,proto3" json:"share,omitempty"`
+	// "plan", "filter" or "descriptive".
+	Guarantee     string `protobuf:"bytes,7,opt,name=guarantee,proto3" json:"guarantee,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DatasetLedger) Reset() {
+	*x = DatasetLedger{}
+	mi := &file_accountant_v1_services_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DatasetLedger) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DatasetLedger) ProtoMessage() {}
+
+func (x *DatasetLedger) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_services_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DatasetLedger.ProtoReflect.Descriptor instead.
+func (*DatasetLedger) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *DatasetLedger) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DatasetLedger) GetOf() *DatasetReference {
+	if x != nil {
+		return x.Of
+	}
+	return nil
+}
+
+func (x *DatasetLedger) GetPolicy() LedgerSpec_Policy {
+	if x != nil {
+		return x.Policy
+	}
+	return LedgerSpec_POLICY_UNSPECIFIED
+}
+
+func (x *DatasetLedger) GetClosed() bool {
+	if x != nil {
+		return x.Closed
+	}
+	return false
+}
+
+func (x *DatasetLedger) GetTotalCount() uint64 {
+	if x != nil {
+		return x.TotalCount
+	}
+	return 0
+}
+
+func (x *DatasetLedger) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *DatasetLedger) GetGuarantee() string {
+	if x != nil {
+		return x.Guarantee
+	}
+	return ""
+}
+
 // StatementSection is a part of a statement in words.
 type StatementSection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2021,7 +2141,7 @@ type StatementSection struct {
 
 func (x *StatementSection) Reset() {
 	*x = StatementSection{}
-	mi := &file_accountant_v1_services_proto_msgTypes[30]
+	mi := &file_accountant_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2033,7 +2153,7 @@ func (x *StatementSection) String() string {
 func (*StatementSection) ProtoMessage() {}
 
 func (x *StatementSection) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[30]
+	mi := &file_accountant_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2046,7 +2166,7 @@ func (x *StatementSection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatementSection.ProtoReflect.Descriptor instead.
 func (*StatementSection) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *StatementSection) GetTitle() string {
@@ -2078,7 +2198,7 @@ type GroupPrivacy struct {
 
 func (x *GroupPrivacy) Reset() {
 	*x = GroupPrivacy{}
-	mi := &file_accountant_v1_services_proto_msgTypes[31]
+	mi := &file_accountant_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2210,7 @@ func (x *GroupPrivacy) String() string {
 func (*GroupPrivacy) ProtoMessage() {}
 
 func (x *GroupPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[31]
+	mi := &file_accountant_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2223,7 @@ func (x *GroupPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupPrivacy.ProtoReflect.Descriptor instead.
 func (*GroupPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GroupPrivacy) GetSize() uint64 {
@@ -2140,7 +2260,7 @@ type MechanismCount struct {
 
 func (x *MechanismCount) Reset() {
 	*x = MechanismCount{}
-	mi := &file_accountant_v1_services_proto_msgTypes[32]
+	mi := &file_accountant_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2152,7 +2272,7 @@ func (x *MechanismCount) String() string {
 func (*MechanismCount) ProtoMessage() {}
 
 func (x *MechanismCount) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[32]
+	mi := &file_accountant_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2165,7 +2285,7 @@ func (x *MechanismCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MechanismCount.ProtoReflect.Descriptor instead.
 func (*MechanismCount) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MechanismCount) GetMechanism() *Mechanism {
@@ -2216,7 +2336,7 @@ type StatedPrivacy struct {
 
 func (x *StatedPrivacy) Reset() {
 	*x = StatedPrivacy{}
-	mi := &file_accountant_v1_services_proto_msgTypes[33]
+	mi := &file_accountant_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2228,7 +2348,7 @@ func (x *StatedPrivacy) String() string {
 func (*StatedPrivacy) ProtoMessage() {}
 
 func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[33]
+	mi := &file_accountant_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2241,7 +2361,7 @@ func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatedPrivacy.ProtoReflect.Descriptor instead.
 func (*StatedPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{33}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *StatedPrivacy) GetDelta() float64 {
@@ -2326,7 +2446,7 @@ type BudgetExceeded struct {
 
 func (x *BudgetExceeded) Reset() {
 	*x = BudgetExceeded{}
-	mi := &file_accountant_v1_services_proto_msgTypes[34]
+	mi := &file_accountant_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2338,7 +2458,7 @@ func (x *BudgetExceeded) String() string {
 func (*BudgetExceeded) ProtoMessage() {}
 
 func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[34]
+	mi := &file_accountant_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2351,7 +2471,7 @@ func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *BudgetExceeded) GetShortfalls() []*BudgetExceeded_Shortfall {
@@ -2402,7 +2522,7 @@ type SetRefusal struct {
 
 func (x *SetRefusal) Reset() {
 	*x = SetRefusal{}
-	mi := &file_accountant_v1_services_proto_msgTypes[35]
+	mi := &file_accountant_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2414,7 +2534,7 @@ func (x *SetRefusal) String() string {
 func (*SetRefusal) ProtoMessage() {}
 
 func (x *SetRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[35]
+	mi := &file_accountant_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2427,7 +2547,7 @@ func (x *SetRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRefusal.ProtoReflect.Descriptor instead.
 func (*SetRefusal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SetRefusal) GetMembers() []*SetRefusal_Member {
@@ -2478,7 +2598,7 @@ type ReportStreamRequest struct {
 
 func (x *ReportStreamRequest) Reset() {
 	*x = ReportStreamRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[36]
+	mi := &file_accountant_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2490,7 +2610,7 @@ func (x *ReportStreamRequest) String() string {
 func (*ReportStreamRequest) ProtoMessage() {}
 
 func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[36]
+	mi := &file_accountant_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2503,7 +2623,7 @@ func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ReportStreamRequest) GetMessage() isReportStreamRequest_Message {
@@ -2614,7 +2734,7 @@ type ReportStreamResponse struct {
 
 func (x *ReportStreamResponse) Reset() {
 	*x = ReportStreamResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[37]
+	mi := &file_accountant_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2626,7 +2746,7 @@ func (x *ReportStreamResponse) String() string {
 func (*ReportStreamResponse) ProtoMessage() {}
 
 func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[37]
+	mi := &file_accountant_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2639,7 +2759,7 @@ func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ReportStreamResponse) GetMessage() isReportStreamResponse_Message {
@@ -2714,7 +2834,7 @@ type GetWriterRequest struct {
 
 func (x *GetWriterRequest) Reset() {
 	*x = GetWriterRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[38]
+	mi := &file_accountant_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2726,7 +2846,7 @@ func (x *GetWriterRequest) String() string {
 func (*GetWriterRequest) ProtoMessage() {}
 
 func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[38]
+	mi := &file_accountant_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2739,7 +2859,7 @@ func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterRequest.ProtoReflect.Descriptor instead.
 func (*GetWriterRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetWriterRequest) GetLedger() string {
@@ -2769,7 +2889,7 @@ type GetWriterResponse struct {
 
 func (x *GetWriterResponse) Reset() {
 	*x = GetWriterResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[39]
+	mi := &file_accountant_v1_services_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2781,7 +2901,7 @@ func (x *GetWriterResponse) String() string {
 func (*GetWriterResponse) ProtoMessage() {}
 
 func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[39]
+	mi := &file_accountant_v1_services_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2794,7 +2914,7 @@ func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterResponse.ProtoReflect.Descriptor instead.
 func (*GetWriterResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetWriterResponse) GetLastSequence() uint64 {
@@ -2839,7 +2959,7 @@ type QueryPrivacyRequest struct {
 
 func (x *QueryPrivacyRequest) Reset() {
 	*x = QueryPrivacyRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[40]
+	mi := &file_accountant_v1_services_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2851,7 +2971,7 @@ func (x *QueryPrivacyRequest) String() string {
 func (*QueryPrivacyRequest) ProtoMessage() {}
 
 func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[40]
+	mi := &file_accountant_v1_services_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2864,7 +2984,7 @@ func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *QueryPrivacyRequest) GetSubject() isQueryPrivacyRequest_Subject {
@@ -3001,7 +3121,7 @@ type QueryPrivacyResponse struct {
 
 func (x *QueryPrivacyResponse) Reset() {
 	*x = QueryPrivacyResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[41]
+	mi := &file_accountant_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3013,7 +3133,7 @@ func (x *QueryPrivacyResponse) String() string {
 func (*QueryPrivacyResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[41]
+	mi := &file_accountant_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3026,7 +3146,7 @@ func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *QueryPrivacyResponse) GetDelta() float64 {
@@ -3140,7 +3260,7 @@ type QueryPrivacySetRequest struct {
 
 func (x *QueryPrivacySetRequest) Reset() {
 	*x = QueryPrivacySetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[42]
+	mi := &file_accountant_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3152,7 +3272,7 @@ func (x *QueryPrivacySetRequest) String() string {
 func (*QueryPrivacySetRequest) ProtoMessage() {}
 
 func (x *QueryPrivacySetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[42]
+	mi := &file_accountant_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3165,7 +3285,7 @@ func (x *QueryPrivacySetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacySetRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacySetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *QueryPrivacySetRequest) GetSet() *LedgerSet {
@@ -3253,7 +3373,7 @@ type QueryPrivacySetResponse struct {
 
 func (x *QueryPrivacySetResponse) Reset() {
 	*x = QueryPrivacySetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[43]
+	mi := &file_accountant_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3265,7 +3385,7 @@ func (x *QueryPrivacySetResponse) String() string {
 func (*QueryPrivacySetResponse) ProtoMessage() {}
 
 func (x *QueryPrivacySetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[43]
+	mi := &file_accountant_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3278,7 +3398,7 @@ func (x *QueryPrivacySetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacySetResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacySetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *QueryPrivacySetResponse) GetLedgers() []*LedgerPrivacy {
@@ -3333,7 +3453,7 @@ type LedgerPrivacy struct {
 
 func (x *LedgerPrivacy) Reset() {
 	*x = LedgerPrivacy{}
-	mi := &file_accountant_v1_services_proto_msgTypes[44]
+	mi := &file_accountant_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3345,7 +3465,7 @@ func (x *LedgerPrivacy) String() string {
 func (*LedgerPrivacy) ProtoMessage() {}
 
 func (x *LedgerPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[44]
+	mi := &file_accountant_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3358,7 +3478,7 @@ func (x *LedgerPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerPrivacy.ProtoReflect.Descriptor instead.
 func (*LedgerPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *LedgerPrivacy) GetLedger() string {
@@ -3403,7 +3523,7 @@ type AnalysisResult struct {
 
 func (x *AnalysisResult) Reset() {
 	*x = AnalysisResult{}
-	mi := &file_accountant_v1_services_proto_msgTypes[45]
+	mi := &file_accountant_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3415,7 +3535,7 @@ func (x *AnalysisResult) String() string {
 func (*AnalysisResult) ProtoMessage() {}
 
 func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[45]
+	mi := &file_accountant_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3428,7 +3548,7 @@ func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnalysisResult.ProtoReflect.Descriptor instead.
 func (*AnalysisResult) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AnalysisResult) GetAnalysis() string {
@@ -3503,7 +3623,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[46]
+	mi := &file_accountant_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3515,7 +3635,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[46]
+	mi := &file_accountant_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3528,7 +3648,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListEntriesRequest) GetLedger() string {
@@ -3617,7 +3737,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[47]
+	mi := &file_accountant_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3629,7 +3749,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[47]
+	mi := &file_accountant_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3642,7 +3762,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -3677,7 +3797,7 @@ type ListRefusalsRequest struct {
 
 func (x *ListRefusalsRequest) Reset() {
 	*x = ListRefusalsRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[48]
+	mi := &file_accountant_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3689,7 +3809,7 @@ func (x *ListRefusalsRequest) String() string {
 func (*ListRefusalsRequest) ProtoMessage() {}
 
 func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[48]
+	mi := &file_accountant_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3702,7 +3822,7 @@ func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRefusalsRequest.ProtoReflect.Descriptor instead.
 func (*ListRefusalsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ListRefusalsRequest) GetLedger() string {
@@ -3736,7 +3856,7 @@ type ListRefusalsResponse struct {
 
 func (x *ListRefusalsResponse) Reset() {
 	*x = ListRefusalsResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[49]
+	mi := &file_accountant_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3748,7 +3868,7 @@ func (x *ListRefusalsResponse) String() string {
 func (*ListRefusalsResponse) ProtoMessage() {}
 
 func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[49]
+	mi := &file_accountant_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3761,7 +3881,7 @@ func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRefusalsResponse.ProtoReflect.Descriptor instead.
 func (*ListRefusalsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ListRefusalsResponse) GetCount() uint64 {
@@ -3827,7 +3947,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_accountant_v1_services_proto_msgTypes[50]
+	mi := &file_accountant_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3839,7 +3959,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[50]
+	mi := &file_accountant_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3852,7 +3972,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Refusal) GetTime() *timestamppb.Timestamp {
@@ -3940,7 +4060,7 @@ type CreateDatasetRequest struct {
 
 func (x *CreateDatasetRequest) Reset() {
 	*x = CreateDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[51]
+	mi := &file_accountant_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3952,7 +4072,7 @@ func (x *CreateDatasetRequest) String() string {
 func (*CreateDatasetRequest) ProtoMessage() {}
 
 func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[51]
+	mi := &file_accountant_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3965,7 +4085,7 @@ func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetRequest.ProtoReflect.Descriptor instead.
 func (*CreateDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CreateDatasetRequest) GetSpec() *DatasetSpec {
@@ -3999,8 +4119,8 @@ func (x *CreateDatasetRequest) GetPropose() bool {
 // CreateDatasetResponse has the dataset, new or not.
 type CreateDatasetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its committed state.
-	Dataset *Dataset `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	// The committed state of its record.
+	Ledger *Ledger `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
 	// Whether this call registered it.
 	Created bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
 	// The ledgers that this call has adopted.
@@ -4014,7 +4134,7 @@ type CreateDatasetResponse struct {
 
 func (x *CreateDatasetResponse) Reset() {
 	*x = CreateDatasetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[52]
+	mi := &file_accountant_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4026,7 +4146,7 @@ func (x *CreateDatasetResponse) String() string {
 func (*CreateDatasetResponse) ProtoMessage() {}
 
 func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[52]
+	mi := &file_accountant_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4039,12 +4159,12 @@ func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetResponse.ProtoReflect.Descriptor instead.
 func (*CreateDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
-func (x *CreateDatasetResponse) GetDataset() *Dataset {
+func (x *CreateDatasetResponse) GetLedger() *Ledger {
 	if x != nil {
-		return x.Dataset
+		return x.Ledger
 	}
 	return nil
 }
@@ -4070,209 +4190,6 @@ func (x *CreateDatasetResponse) GetProposal() uint64 {
 	return 0
 }
 
-// GetDatasetRequest names a dataset.
-type GetDatasetRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its identifier. Required.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetDatasetRequest) Reset() {
-	*x = GetDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[53]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetDatasetRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetDatasetRequest) ProtoMessage() {}
-
-func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[53]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetDatasetRequest.ProtoReflect.Descriptor instead.
-func (*GetDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{53}
-}
-
-func (x *GetDatasetRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-// GetDatasetResponse has the dataset.
-type GetDatasetResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its committed state.
-	Dataset       *Dataset `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetDatasetResponse) Reset() {
-	*x = GetDatasetResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[54]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetDatasetResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetDatasetResponse) ProtoMessage() {}
-
-func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[54]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetDatasetResponse.ProtoReflect.Descriptor instead.
-func (*GetDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{54}
-}
-
-func (x *GetDatasetResponse) GetDataset() *Dataset {
-	if x != nil {
-		return x.Dataset
-	}
-	return nil
-}
-
-// ListDatasetsRequest asks for a page of datasets.
-type ListDatasetsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many at most; 100 if 0, at most 1,000.
-	PageSize uint32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// As returned with the page before; empty for the first.
-	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListDatasetsRequest) Reset() {
-	*x = ListDatasetsRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[55]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListDatasetsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListDatasetsRequest) ProtoMessage() {}
-
-func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[55]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListDatasetsRequest.ProtoReflect.Descriptor instead.
-func (*ListDatasetsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{55}
-}
-
-func (x *ListDatasetsRequest) GetPageSize() uint32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *ListDatasetsRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-// ListDatasetsResponse is a page of datasets, by name.
-type ListDatasetsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of their names' bytes. With an access policy they are those that the caller
-	// may see: then a page may have none, and not be the last.
-	Datasets []*Dataset `protobuf:"bytes,1,rep,name=datasets,proto3" json:"datasets,omitempty"`
-	// Empty on the last page, and on no other.
-	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListDatasetsResponse) Reset() {
-	*x = ListDatasetsResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[56]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListDatasetsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListDatasetsResponse) ProtoMessage() {}
-
-func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[56]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListDatasetsResponse.ProtoReflect.Descriptor instead.
-func (*ListDatasetsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{56}
-}
-
-func (x *ListDatasetsResponse) GetDatasets() []*Dataset {
-	if x != nil {
-		return x.Datasets
-	}
-	return nil
-}
-
-func (x *ListDatasetsResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
 // AmendDatasetRequest changes a dataset's record.
 type AmendDatasetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4286,7 +4203,7 @@ type AmendDatasetRequest struct {
 
 func (x *AmendDatasetRequest) Reset() {
 	*x = AmendDatasetRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[57]
+	mi := &file_accountant_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4298,7 +4215,7 @@ func (x *AmendDatasetRequest) String() string {
 func (*AmendDatasetRequest) ProtoMessage() {}
 
 func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[57]
+	mi := &file_accountant_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4311,7 +4228,7 @@ func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDatasetRequest.ProtoReflect.Descriptor instead.
 func (*AmendDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *AmendDatasetRequest) GetLane() *Lane {
@@ -4324,126 +4241,6 @@ func (x *AmendDatasetRequest) GetLane() *Lane {
 func (x *AmendDatasetRequest) GetAmend() *AmendDataset {
 	if x != nil {
 		return x.Amend
-	}
-	return nil
-}
-
-// GetDatasetStatementRequest asks for a dataset's statement.
-type GetDatasetStatementRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its identifier. Required.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The δ at which ε is stated; if empty 1e-5, 1e-6, 1e-8 and 1e-10, and those of the budgets. At most 16. Range of
-	// each: (0, 1).
-	Deltas        []float64 `protobuf:"fixed64,2,rep,packed,name=deltas,proto3" json:"deltas,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetDatasetStatementRequest) Reset() {
-	*x = GetDatasetStatementRequest{}
-	mi := &file_accountant_v1_services_proto_msgTypes[58]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetDatasetStatementRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetDatasetStatementRequest) ProtoMessage() {}
-
-func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[58]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetDatasetStatementRequest.ProtoReflect.Descriptor instead.
-func (*GetDatasetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{58}
-}
-
-func (x *GetDatasetStatementRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *GetDatasetStatementRequest) GetDeltas() []float64 {
-	if x != nil {
-		return x.Deltas
-	}
-	return nil
-}
-
-// GetDatasetStatementResponse is a dataset's statement.
-type GetDatasetStatementResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The dataset.
-	Dataset *Dataset `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
-	// What holds for all that was, and will be, released from all its ledgers together.
-	Statement *Statement `protobuf:"bytes,2,opt,name=statement,proto3" json:"statement,omitempty"`
-	// Its ledgers, in the order in which they came.
-	Ledgers       []*DatasetLedger `protobuf:"bytes,3,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetDatasetStatementResponse) Reset() {
-	*x = GetDatasetStatementResponse{}
-	mi := &file_accountant_v1_services_proto_msgTypes[59]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetDatasetStatementResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetDatasetStatementResponse) ProtoMessage() {}
-
-func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[59]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetDatasetStatementResponse.ProtoReflect.Descriptor instead.
-func (*GetDatasetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{59}
-}
-
-func (x *GetDatasetStatementResponse) GetDataset() *Dataset {
-	if x != nil {
-		return x.Dataset
-	}
-	return nil
-}
-
-func (x *GetDatasetStatementResponse) GetStatement() *Statement {
-	if x != nil {
-		return x.Statement
-	}
-	return nil
-}
-
-func (x *GetDatasetStatementResponse) GetLedgers() []*DatasetLedger {
-	if x != nil {
-		return x.Ledgers
 	}
 	return nil
 }
@@ -4469,7 +4266,7 @@ type BudgetExceeded_Shortfall struct {
 
 func (x *BudgetExceeded_Shortfall) Reset() {
 	*x = BudgetExceeded_Shortfall{}
-	mi := &file_accountant_v1_services_proto_msgTypes[60]
+	mi := &file_accountant_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4481,7 +4278,7 @@ func (x *BudgetExceeded_Shortfall) String() string {
 func (*BudgetExceeded_Shortfall) ProtoMessage() {}
 
 func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[60]
+	mi := &file_accountant_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4494,7 +4291,7 @@ func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Shortfall.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Shortfall) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 0}
 }
 
 func (x *BudgetExceeded_Shortfall) GetBudget() uint32 {
@@ -4554,7 +4351,7 @@ type BudgetExceeded_PlanLine struct {
 
 func (x *BudgetExceeded_PlanLine) Reset() {
 	*x = BudgetExceeded_PlanLine{}
-	mi := &file_accountant_v1_services_proto_msgTypes[61]
+	mi := &file_accountant_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4566,7 +4363,7 @@ func (x *BudgetExceeded_PlanLine) String() string {
 func (*BudgetExceeded_PlanLine) ProtoMessage() {}
 
 func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[61]
+	mi := &file_accountant_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4579,7 +4376,7 @@ func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_PlanLine.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_PlanLine) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 1}
 }
 
 func (x *BudgetExceeded_PlanLine) GetMechanism() *Mechanism {
@@ -4618,7 +4415,7 @@ type BudgetExceeded_Difference struct {
 
 func (x *BudgetExceeded_Difference) Reset() {
 	*x = BudgetExceeded_Difference{}
-	mi := &file_accountant_v1_services_proto_msgTypes[62]
+	mi := &file_accountant_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4630,7 +4427,7 @@ func (x *BudgetExceeded_Difference) String() string {
 func (*BudgetExceeded_Difference) ProtoMessage() {}
 
 func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[62]
+	mi := &file_accountant_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4643,7 +4440,7 @@ func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Difference.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Difference) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 2}
 }
 
 func (x *BudgetExceeded_Difference) GetField() string {
@@ -4682,7 +4479,7 @@ type BudgetExceeded_Unplanned struct {
 
 func (x *BudgetExceeded_Unplanned) Reset() {
 	*x = BudgetExceeded_Unplanned{}
-	mi := &file_accountant_v1_services_proto_msgTypes[63]
+	mi := &file_accountant_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4694,7 +4491,7 @@ func (x *BudgetExceeded_Unplanned) String() string {
 func (*BudgetExceeded_Unplanned) ProtoMessage() {}
 
 func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[63]
+	mi := &file_accountant_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4707,7 +4504,7 @@ func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Unplanned.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Unplanned) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{34, 3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 3}
 }
 
 func (x *BudgetExceeded_Unplanned) GetMechanism() *Mechanism {
@@ -4749,7 +4546,7 @@ type SetRefusal_Member struct {
 
 func (x *SetRefusal_Member) Reset() {
 	*x = SetRefusal_Member{}
-	mi := &file_accountant_v1_services_proto_msgTypes[64]
+	mi := &file_accountant_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4761,7 +4558,7 @@ func (x *SetRefusal_Member) String() string {
 func (*SetRefusal_Member) ProtoMessage() {}
 
 func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[64]
+	mi := &file_accountant_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4774,7 +4571,7 @@ func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRefusal_Member.ProtoReflect.Descriptor instead.
 func (*SetRefusal_Member) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{35, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 0}
 }
 
 func (x *SetRefusal_Member) GetLedger() string {
@@ -4823,7 +4620,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_services_proto_msgTypes[65]
+	mi := &file_accountant_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4835,7 +4632,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[65]
+	mi := &file_accountant_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4848,7 +4645,7 @@ func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest_Open.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_Open) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 0}
 }
 
 func (x *ReportStreamRequest_Open) GetLedger() string {
@@ -4885,7 +4682,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_services_proto_msgTypes[66]
+	mi := &file_accountant_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4897,7 +4694,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[66]
+	mi := &file_accountant_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4910,7 +4707,7 @@ func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCharge.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCharge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 1}
 }
 
 func (x *ReportStreamRequest_SequencedCharge) GetSequence() uint64 {
@@ -4940,7 +4737,7 @@ type ReportStreamRequest_SequencedReserve struct {
 
 func (x *ReportStreamRequest_SequencedReserve) Reset() {
 	*x = ReportStreamRequest_SequencedReserve{}
-	mi := &file_accountant_v1_services_proto_msgTypes[67]
+	mi := &file_accountant_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4952,7 +4749,7 @@ func (x *ReportStreamRequest_SequencedReserve) String() string {
 func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[67]
+	mi := &file_accountant_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4965,7 +4762,7 @@ func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedReserve.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedReserve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 2}
 }
 
 func (x *ReportStreamRequest_SequencedReserve) GetSequence() uint64 {
@@ -4995,7 +4792,7 @@ type ReportStreamRequest_SequencedCommit struct {
 
 func (x *ReportStreamRequest_SequencedCommit) Reset() {
 	*x = ReportStreamRequest_SequencedCommit{}
-	mi := &file_accountant_v1_services_proto_msgTypes[68]
+	mi := &file_accountant_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5007,7 +4804,7 @@ func (x *ReportStreamRequest_SequencedCommit) String() string {
 func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[68]
+	mi := &file_accountant_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5020,7 +4817,7 @@ func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCommit.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCommit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 3}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 3}
 }
 
 func (x *ReportStreamRequest_SequencedCommit) GetSequence() uint64 {
@@ -5050,7 +4847,7 @@ type ReportStreamRequest_SequencedRelease struct {
 
 func (x *ReportStreamRequest_SequencedRelease) Reset() {
 	*x = ReportStreamRequest_SequencedRelease{}
-	mi := &file_accountant_v1_services_proto_msgTypes[69]
+	mi := &file_accountant_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5062,7 +4859,7 @@ func (x *ReportStreamRequest_SequencedRelease) String() string {
 func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[69]
+	mi := &file_accountant_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5075,7 +4872,7 @@ func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedRelease.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedRelease) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{36, 4}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 4}
 }
 
 func (x *ReportStreamRequest_SequencedRelease) GetSequence() uint64 {
@@ -5103,7 +4900,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_services_proto_msgTypes[70]
+	mi := &file_accountant_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5115,7 +4912,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[70]
+	mi := &file_accountant_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5128,7 +4925,7 @@ func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Opened.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Opened) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 0}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38, 0}
 }
 
 func (x *ReportStreamResponse_Opened) GetLastSequence() uint64 {
@@ -5151,7 +4948,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_services_proto_msgTypes[71]
+	mi := &file_accountant_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5163,7 +4960,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[71]
+	mi := &file_accountant_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5176,7 +4973,7 @@ func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ReportStreamResponse_Acknowledged.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Acknowledged) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 1}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38, 1}
 }
 
 func (x *ReportStreamResponse_Acknowledged) GetThrough() uint64 {
@@ -5211,7 +5008,7 @@ type ReportStreamResponse_Rejected struct {
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_services_proto_msgTypes[72]
+	mi := &file_accountant_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5223,7 +5020,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_services_proto_msgTypes[72]
+	mi := &file_accountant_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5236,7 +5033,7 @@ func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Rejected.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Rejected) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_services_proto_rawDescGZIP(), []int{37, 2}
+	return file_accountant_v1_services_proto_rawDescGZIP(), []int{38, 2}
 }
 
 func (x *ReportStreamResponse_Rejected) GetSequence() uint64 {
@@ -5271,7 +5068,7 @@ var File_accountant_v1_services_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_services_proto_rawDesc = "" +
 	"\n" +
-	"\x1caccountant/v1/services.proto\x12\raccountant.v1\x1a\x19accountant/v1/audit.proto\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1baccountant/v1/dataset.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1baccountant/v1/options.proto\x1a\x1caccountant/v1/overview.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\x02\n" +
+	"\x1caccountant/v1/services.proto\x12\raccountant.v1\x1a\x19accountant/v1/audit.proto\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1baccountant/v1/options.proto\x1a\x1caccountant/v1/overview.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\x02\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
@@ -5381,7 +5178,7 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06deltas\x18\x02 \x03(\x01R\x06deltas\"N\n" +
 	"\x14GetStatementResponse\x126\n" +
-	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\x8a\x06\n" +
+	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\xf4\x06\n" +
 	"\tStatement\x12-\n" +
 	"\x06ledger\x18\x01 \x01(\v2\x15.accountant.v1.LedgerR\x06ledger\x12\x1c\n" +
 	"\tguarantee\x18\x02 \x01(\tR\tguarantee\x12=\n" +
@@ -5403,11 +5200,22 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\x06groups\x18\x0f \x03(\v2\x1b.accountant.v1.GroupPrivacyR\x06groups\x129\n" +
 	"\ttrade_off\x18\x10 \x03(\v2\x1c.accountant.v1.TradeOffPointR\btradeOff\x123\n" +
 	"\x15acknowledged_warnings\x18\x11 \x03(\tR\x14acknowledgedWarnings\x12\x1a\n" +
-	"\bmarkdown\x18\x12 \x01(\tR\bmarkdownB\x06\n" +
+	"\bmarkdown\x18\x12 \x01(\tR\bmarkdown\x120\n" +
+	"\adataset\x18\x13 \x01(\v2\x16.accountant.v1.DatasetR\adataset\x126\n" +
+	"\aledgers\x18\x14 \x03(\v2\x1c.accountant.v1.DatasetLedgerR\aledgersB\x06\n" +
 	"\x04_rhoB\x05\n" +
 	"\x03_muB\f\n" +
 	"\n" +
-	"_advantage\"@\n" +
+	"_advantage\"\xfb\x01\n" +
+	"\rDatasetLedger\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12/\n" +
+	"\x02of\x18\x02 \x01(\v2\x1f.accountant.v1.DatasetReferenceR\x02of\x128\n" +
+	"\x06policy\x18\x03 \x01(\x0e2 .accountant.v1.LedgerSpec.PolicyR\x06policy\x12\x16\n" +
+	"\x06closed\x18\x04 \x01(\bR\x06closed\x12\x1f\n" +
+	"\vtotal_count\x18\x05 \x01(\x04R\n" +
+	"totalCount\x12\x14\n" +
+	"\x05share\x18\x06 \x01(\x01R\x05share\x12\x1c\n" +
+	"\tguarantee\x18\a \x01(\tR\tguarantee\"@\n" +
 	"\x10StatementSection\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x16\n" +
 	"\x06points\x18\x02 \x03(\tR\x06points\"R\n" +
@@ -5635,33 +5443,15 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\x04spec\x18\x01 \x01(\v2\x1a.accountant.v1.DatasetSpecR\x04spec\x124\n" +
 	"\x16independent_of_outputs\x18\x02 \x01(\bR\x14independentOfOutputs\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\apropose\x18\x04 \x01(\bR\apropose\"\x99\x01\n" +
-	"\x15CreateDatasetResponse\x120\n" +
-	"\adataset\x18\x01 \x01(\v2\x16.accountant.v1.DatasetR\adataset\x12\x18\n" +
+	"\apropose\x18\x04 \x01(\bR\apropose\"\x96\x01\n" +
+	"\x15CreateDatasetResponse\x12-\n" +
+	"\x06ledger\x18\x01 \x01(\v2\x15.accountant.v1.LedgerR\x06ledger\x12\x18\n" +
 	"\acreated\x18\x02 \x01(\bR\acreated\x12\x18\n" +
 	"\aadopted\x18\x03 \x03(\tR\aadopted\x12\x1a\n" +
-	"\bproposal\x18\x04 \x01(\x04R\bproposal\"#\n" +
-	"\x11GetDatasetRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"F\n" +
-	"\x12GetDatasetResponse\x120\n" +
-	"\adataset\x18\x01 \x01(\v2\x16.accountant.v1.DatasetR\adataset\"Q\n" +
-	"\x13ListDatasetsRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
-	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"r\n" +
-	"\x14ListDatasetsResponse\x122\n" +
-	"\bdatasets\x18\x01 \x03(\v2\x16.accountant.v1.DatasetR\bdatasets\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"q\n" +
+	"\bproposal\x18\x04 \x01(\x04R\bproposal\"q\n" +
 	"\x13AmendDatasetRequest\x12'\n" +
 	"\x04lane\x18\x01 \x01(\v2\x13.accountant.v1.LaneR\x04lane\x121\n" +
-	"\x05amend\x18\x02 \x01(\v2\x1b.accountant.v1.AmendDatasetR\x05amend\"D\n" +
-	"\x1aGetDatasetStatementRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06deltas\x18\x02 \x03(\x01R\x06deltas\"\xbf\x01\n" +
-	"\x1bGetDatasetStatementResponse\x120\n" +
-	"\adataset\x18\x01 \x01(\v2\x16.accountant.v1.DatasetR\adataset\x126\n" +
-	"\tstatement\x18\x02 \x01(\v2\x18.accountant.v1.StatementR\tstatement\x126\n" +
-	"\aledgers\x18\x03 \x03(\v2\x1c.accountant.v1.DatasetLedgerR\aledgers2\xf1\x05\n" +
+	"\x05amend\x18\x02 \x01(\v2\x1b.accountant.v1.AmendDatasetR\x05amend2\xf1\x05\n" +
 	"\aLedgers\x12a\n" +
 	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\"\b\xa2\xbb\x18\x04\b\x03\x10\x03\x12[\n" +
 	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x01\x12a\n" +
@@ -5694,14 +5484,10 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\rQuerySpending\x12#.accountant.v1.QuerySpendingRequest\x1a$.accountant.v1.QuerySpendingResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12\x7f\n" +
 	"\x15QuerySpendingAnywhere\x12+.accountant.v1.QuerySpendingAnywhereRequest\x1a,.accountant.v1.QuerySpendingAnywhereResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x04\x90\x02\x01\x12g\n" +
 	"\rQueryForecast\x12#.accountant.v1.QueryForecastRequest\x1a$.accountant.v1.QueryForecastResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x01\x12d\n" +
-	"\fGetStatement\x12\".accountant.v1.GetStatementRequest\x1a#.accountant.v1.GetStatementResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x012\x95\x04\n" +
+	"\fGetStatement\x12\".accountant.v1.GetStatementRequest\x1a#.accountant.v1.GetStatementResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x01\x90\x02\x012\xd4\x01\n" +
 	"\bDatasets\x12h\n" +
-	"\rCreateDataset\x12#.accountant.v1.CreateDatasetRequest\x1a$.accountant.v1.CreateDatasetResponse\"\f\xa2\xbb\x18\b\b\x04\x10\a\x18\x03 \x01\x12^\n" +
-	"\n" +
-	"GetDataset\x12 .accountant.v1.GetDatasetRequest\x1a!.accountant.v1.GetDatasetResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x05\x90\x02\x01\x12d\n" +
-	"\fListDatasets\x12\".accountant.v1.ListDatasetsRequest\x1a#.accountant.v1.ListDatasetsResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x04\x90\x02\x01\x12^\n" +
-	"\fAmendDataset\x12\".accountant.v1.AmendDatasetRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\a\x18\x03 \x01\x12y\n" +
-	"\x13GetDatasetStatement\x12).accountant.v1.GetDatasetStatementRequest\x1a*.accountant.v1.GetDatasetStatementResponse\"\v\xa2\xbb\x18\x04\b\x01\x10\x06\x90\x02\x012\xb9\x02\n" +
+	"\rCreateDataset\x12#.accountant.v1.CreateDatasetRequest\x1a$.accountant.v1.CreateDatasetResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x05\x18\x03 \x01\x12^\n" +
+	"\fAmendDataset\x12\".accountant.v1.AmendDatasetRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x05\x18\x03 \x012\xb9\x02\n" +
 	"\x05Audit\x12a\n" +
 	"\vListEntries\x12!.accountant.v1.ListEntriesRequest\x1a\".accountant.v1.ListEntriesResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12d\n" +
 	"\fListRefusals\x12\".accountant.v1.ListRefusalsRequest\x1a#.accountant.v1.ListRefusalsResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x01\x90\x02\x01\x12g\n" +
@@ -5711,10 +5497,10 @@ const file_accountant_v1_services_proto_rawDesc = "" +
 	"\aApprove\x12\x1d.accountant.v1.ApproveRequest\x1a\x1c.accountant.v1.WriteResponse\"\f\xa2\xbb\x18\b\b\x04\x10\x01\x18\x02 \x01\x12T\n" +
 	"\bWithdraw\x12\x1e.accountant.v1.WithdrawRequest\x1a\x1c.accountant.v1.WriteResponse\"\n" +
 	"\xa2\xbb\x18\x06\b\x04\x10\x01 \x01\x12[\n" +
-	"\tGetAccess\x12\x1f.accountant.v1.GetAccessRequest\x1a .accountant.v1.GetAccessResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\b\x90\x02\x01\x12j\n" +
-	"\x0eGetStoreStatus\x12$.accountant.v1.GetStoreStatusRequest\x1a%.accountant.v1.GetStoreStatusResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\a\x90\x02\x01\x12S\n" +
+	"\tGetAccess\x12\x1f.accountant.v1.GetAccessRequest\x1a .accountant.v1.GetAccessResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x06\x90\x02\x01\x12j\n" +
+	"\x0eGetStoreStatus\x12$.accountant.v1.GetStoreStatusRequest\x1a%.accountant.v1.GetStoreStatusResponse\"\v\xa2\xbb\x18\x04\b\x05\x10\x05\x90\x02\x01\x12S\n" +
 	"\x06Backup\x12\x1c.accountant.v1.BackupRequest\x1a\x1d.accountant.v1.BackupResponse\"\n" +
-	"\xa2\xbb\x18\x06\b\x06\x10\a \x010\x01BCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
+	"\xa2\xbb\x18\x06\b\x06\x10\x05 \x010\x01BCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 
 var (
 	file_accountant_v1_services_proto_rawDescOnce sync.Once
@@ -5728,7 +5514,7 @@ func file_accountant_v1_services_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_services_proto_rawDescData
 }
 
-var file_accountant_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 74)
+var file_accountant_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 69)
 var file_accountant_v1_services_proto_goTypes = []any{
 	(*Lane)(nil),                                 // 0: accountant.v1.Lane
 	(*WriteResponse)(nil),                        // 1: accountant.v1.WriteResponse
@@ -5760,293 +5546,282 @@ var file_accountant_v1_services_proto_goTypes = []any{
 	(*GetStatementRequest)(nil),                  // 27: accountant.v1.GetStatementRequest
 	(*GetStatementResponse)(nil),                 // 28: accountant.v1.GetStatementResponse
 	(*Statement)(nil),                            // 29: accountant.v1.Statement
-	(*StatementSection)(nil),                     // 30: accountant.v1.StatementSection
-	(*GroupPrivacy)(nil),                         // 31: accountant.v1.GroupPrivacy
-	(*MechanismCount)(nil),                       // 32: accountant.v1.MechanismCount
-	(*StatedPrivacy)(nil),                        // 33: accountant.v1.StatedPrivacy
-	(*BudgetExceeded)(nil),                       // 34: accountant.v1.BudgetExceeded
-	(*SetRefusal)(nil),                           // 35: accountant.v1.SetRefusal
-	(*ReportStreamRequest)(nil),                  // 36: accountant.v1.ReportStreamRequest
-	(*ReportStreamResponse)(nil),                 // 37: accountant.v1.ReportStreamResponse
-	(*GetWriterRequest)(nil),                     // 38: accountant.v1.GetWriterRequest
-	(*GetWriterResponse)(nil),                    // 39: accountant.v1.GetWriterResponse
-	(*QueryPrivacyRequest)(nil),                  // 40: accountant.v1.QueryPrivacyRequest
-	(*QueryPrivacyResponse)(nil),                 // 41: accountant.v1.QueryPrivacyResponse
-	(*QueryPrivacySetRequest)(nil),               // 42: accountant.v1.QueryPrivacySetRequest
-	(*QueryPrivacySetResponse)(nil),              // 43: accountant.v1.QueryPrivacySetResponse
-	(*LedgerPrivacy)(nil),                        // 44: accountant.v1.LedgerPrivacy
-	(*AnalysisResult)(nil),                       // 45: accountant.v1.AnalysisResult
-	(*ListEntriesRequest)(nil),                   // 46: accountant.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),                  // 47: accountant.v1.ListEntriesResponse
-	(*ListRefusalsRequest)(nil),                  // 48: accountant.v1.ListRefusalsRequest
-	(*ListRefusalsResponse)(nil),                 // 49: accountant.v1.ListRefusalsResponse
-	(*Refusal)(nil),                              // 50: accountant.v1.Refusal
-	(*CreateDatasetRequest)(nil),                 // 51: accountant.v1.CreateDatasetRequest
-	(*CreateDatasetResponse)(nil),                // 52: accountant.v1.CreateDatasetResponse
-	(*GetDatasetRequest)(nil),                    // 53: accountant.v1.GetDatasetRequest
-	(*GetDatasetResponse)(nil),                   // 54: accountant.v1.GetDatasetResponse
-	(*ListDatasetsRequest)(nil),                  // 55: accountant.v1.ListDatasetsRequest
-	(*ListDatasetsResponse)(nil),                 // 56: accountant.v1.ListDatasetsResponse
-	(*AmendDatasetRequest)(nil),                  // 57: accountant.v1.AmendDatasetRequest
-	(*GetDatasetStatementRequest)(nil),           // 58: accountant.v1.GetDatasetStatementRequest
-	(*GetDatasetStatementResponse)(nil),          // 59: accountant.v1.GetDatasetStatementResponse
-	(*BudgetExceeded_Shortfall)(nil),             // 60: accountant.v1.BudgetExceeded.Shortfall
-	(*BudgetExceeded_PlanLine)(nil),              // 61: accountant.v1.BudgetExceeded.PlanLine
-	(*BudgetExceeded_Difference)(nil),            // 62: accountant.v1.BudgetExceeded.Difference
-	(*BudgetExceeded_Unplanned)(nil),             // 63: accountant.v1.BudgetExceeded.Unplanned
-	(*SetRefusal_Member)(nil),                    // 64: accountant.v1.SetRefusal.Member
-	(*ReportStreamRequest_Open)(nil),             // 65: accountant.v1.ReportStreamRequest.Open
-	(*ReportStreamRequest_SequencedCharge)(nil),  // 66: accountant.v1.ReportStreamRequest.SequencedCharge
-	(*ReportStreamRequest_SequencedReserve)(nil), // 67: accountant.v1.ReportStreamRequest.SequencedReserve
-	(*ReportStreamRequest_SequencedCommit)(nil),  // 68: accountant.v1.ReportStreamRequest.SequencedCommit
-	(*ReportStreamRequest_SequencedRelease)(nil), // 69: accountant.v1.ReportStreamRequest.SequencedRelease
-	(*ReportStreamResponse_Opened)(nil),          // 70: accountant.v1.ReportStreamResponse.Opened
-	(*ReportStreamResponse_Acknowledged)(nil),    // 71: accountant.v1.ReportStreamResponse.Acknowledged
-	(*ReportStreamResponse_Rejected)(nil),        // 72: accountant.v1.ReportStreamResponse.Rejected
-	nil,                                          // 73: accountant.v1.ListEntriesRequest.LabelsEntry
-	(*Receipt)(nil),                              // 74: accountant.v1.Receipt
-	(*LedgerSet)(nil),                            // 75: accountant.v1.LedgerSet
-	(SetPart_Contribution)(0),                    // 76: accountant.v1.SetPart.Contribution
-	(*timestamppb.Timestamp)(nil),                // 77: google.protobuf.Timestamp
-	(*LedgerSpec)(nil),                           // 78: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                               // 79: accountant.v1.Ledger
-	(*Close)(nil),                                // 80: accountant.v1.Close
-	(*Charge)(nil),                               // 81: accountant.v1.Charge
-	(*Reserve)(nil),                              // 82: accountant.v1.Reserve
-	(*Commit)(nil),                               // 83: accountant.v1.Commit
-	(*Release)(nil),                              // 84: accountant.v1.Release
-	(*Observe)(nil),                              // 85: accountant.v1.Observe
-	(*Expire)(nil),                               // 86: accountant.v1.Expire
-	(*Free)(nil),                                 // 87: accountant.v1.Free
-	(*Refund)(nil),                               // 88: accountant.v1.Refund
-	(*Raise)(nil),                                // 89: accountant.v1.Raise
-	(*Reconcile)(nil),                            // 90: accountant.v1.Reconcile
-	(*Acknowledge)(nil),                          // 91: accountant.v1.Acknowledge
-	(*Propose)(nil),                              // 92: accountant.v1.Propose
-	(*Approve)(nil),                              // 93: accountant.v1.Approve
-	(*Withdraw)(nil),                             // 94: accountant.v1.Withdraw
-	(*TradeOffPoint)(nil),                        // 95: accountant.v1.TradeOffPoint
-	(*Mechanism)(nil),                            // 96: accountant.v1.Mechanism
-	(*Workload)(nil),                             // 97: accountant.v1.Workload
-	(*Assumption)(nil),                           // 98: accountant.v1.Assumption
-	(*Entry)(nil),                                // 99: accountant.v1.Entry
-	(*DatasetSpec)(nil),                          // 100: accountant.v1.DatasetSpec
-	(*Dataset)(nil),                              // 101: accountant.v1.Dataset
-	(*AmendDataset)(nil),                         // 102: accountant.v1.AmendDataset
-	(*DatasetLedger)(nil),                        // 103: accountant.v1.DatasetLedger
-	(*QueryPrivacyCurveRequest)(nil),             // 104: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                     // 105: accountant.v1.CalibrateRequest
-	(*QueryOverviewRequest)(nil),                 // 106: accountant.v1.QueryOverviewRequest
-	(*QueryHistoryRequest)(nil),                  // 107: accountant.v1.QueryHistoryRequest
-	(*QuerySpendingRequest)(nil),                 // 108: accountant.v1.QuerySpendingRequest
-	(*QuerySpendingAnywhereRequest)(nil),         // 109: accountant.v1.QuerySpendingAnywhereRequest
-	(*QueryForecastRequest)(nil),                 // 110: accountant.v1.QueryForecastRequest
-	(*GetSignedHeadRequest)(nil),                 // 111: accountant.v1.GetSignedHeadRequest
-	(*GetStoreStatusRequest)(nil),                // 112: accountant.v1.GetStoreStatusRequest
-	(*BackupRequest)(nil),                        // 113: accountant.v1.BackupRequest
-	(*QueryPrivacyCurveResponse)(nil),            // 114: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 115: accountant.v1.CalibrateResponse
-	(*QueryOverviewResponse)(nil),                // 116: accountant.v1.QueryOverviewResponse
-	(*QueryHistoryResponse)(nil),                 // 117: accountant.v1.QueryHistoryResponse
-	(*QuerySpendingResponse)(nil),                // 118: accountant.v1.QuerySpendingResponse
-	(*QuerySpendingAnywhereResponse)(nil),        // 119: accountant.v1.QuerySpendingAnywhereResponse
-	(*QueryForecastResponse)(nil),                // 120: accountant.v1.QueryForecastResponse
-	(*GetSignedHeadResponse)(nil),                // 121: accountant.v1.GetSignedHeadResponse
-	(*GetStoreStatusResponse)(nil),               // 122: accountant.v1.GetStoreStatusResponse
-	(*BackupResponse)(nil),                       // 123: accountant.v1.BackupResponse
+	(*DatasetLedger)(nil),                        // 30: accountant.v1.DatasetLedger
+	(*StatementSection)(nil),                     // 31: accountant.v1.StatementSection
+	(*GroupPrivacy)(nil),                         // 32: accountant.v1.GroupPrivacy
+	(*MechanismCount)(nil),                       // 33: accountant.v1.MechanismCount
+	(*StatedPrivacy)(nil),                        // 34: accountant.v1.StatedPrivacy
+	(*BudgetExceeded)(nil),                       // 35: accountant.v1.BudgetExceeded
+	(*SetRefusal)(nil),                           // 36: accountant.v1.SetRefusal
+	(*ReportStreamRequest)(nil),                  // 37: accountant.v1.ReportStreamRequest
+	(*ReportStreamResponse)(nil),                 // 38: accountant.v1.ReportStreamResponse
+	(*GetWriterRequest)(nil),                     // 39: accountant.v1.GetWriterRequest
+	(*GetWriterResponse)(nil),                    // 40: accountant.v1.GetWriterResponse
+	(*QueryPrivacyRequest)(nil),                  // 41: accountant.v1.QueryPrivacyRequest
+	(*QueryPrivacyResponse)(nil),                 // 42: accountant.v1.QueryPrivacyResponse
+	(*QueryPrivacySetRequest)(nil),               // 43: accountant.v1.QueryPrivacySetRequest
+	(*QueryPrivacySetResponse)(nil),              // 44: accountant.v1.QueryPrivacySetResponse
+	(*LedgerPrivacy)(nil),                        // 45: accountant.v1.LedgerPrivacy
+	(*AnalysisResult)(nil),                       // 46: accountant.v1.AnalysisResult
+	(*ListEntriesRequest)(nil),                   // 47: accountant.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),                  // 48: accountant.v1.ListEntriesResponse
+	(*ListRefusalsRequest)(nil),                  // 49: accountant.v1.ListRefusalsRequest
+	(*ListRefusalsResponse)(nil),                 // 50: accountant.v1.ListRefusalsResponse
+	(*Refusal)(nil),                              // 51: accountant.v1.Refusal
+	(*CreateDatasetRequest)(nil),                 // 52: accountant.v1.CreateDatasetRequest
+	(*CreateDatasetResponse)(nil),                // 53: accountant.v1.CreateDatasetResponse
+	(*AmendDatasetRequest)(nil),                  // 54: accountant.v1.AmendDatasetRequest
+	(*BudgetExceeded_Shortfall)(nil),             // 55: accountant.v1.BudgetExceeded.Shortfall
+	(*BudgetExceeded_PlanLine)(nil),              // 56: accountant.v1.BudgetExceeded.PlanLine
+	(*BudgetExceeded_Difference)(nil),            // 57: accountant.v1.BudgetExceeded.Difference
+	(*BudgetExceeded_Unplanned)(nil),             // 58: accountant.v1.BudgetExceeded.Unplanned
+	(*SetRefusal_Member)(nil),                    // 59: accountant.v1.SetRefusal.Member
+	(*ReportStreamRequest_Open)(nil),             // 60: accountant.v1.ReportStreamRequest.Open
+	(*ReportStreamRequest_SequencedCharge)(nil),  // 61: accountant.v1.ReportStreamRequest.SequencedCharge
+	(*ReportStreamRequest_SequencedReserve)(nil), // 62: accountant.v1.ReportStreamRequest.SequencedReserve
+	(*ReportStreamRequest_SequencedCommit)(nil),  // 63: accountant.v1.ReportStreamRequest.SequencedCommit
+	(*ReportStreamRequest_SequencedRelease)(nil), // 64: accountant.v1.ReportStreamRequest.SequencedRelease
+	(*ReportStreamResponse_Opened)(nil),          // 65: accountant.v1.ReportStreamResponse.Opened
+	(*ReportStreamResponse_Acknowledged)(nil),    // 66: accountant.v1.ReportStreamResponse.Acknowledged
+	(*ReportStreamResponse_Rejected)(nil),        // 67: accountant.v1.ReportStreamResponse.Rejected
+	nil,                                          // 68: accountant.v1.ListEntriesRequest.LabelsEntry
+	(*Receipt)(nil),                              // 69: accountant.v1.Receipt
+	(*LedgerSet)(nil),                            // 70: accountant.v1.LedgerSet
+	(SetPart_Contribution)(0),                    // 71: accountant.v1.SetPart.Contribution
+	(*timestamppb.Timestamp)(nil),                // 72: google.protobuf.Timestamp
+	(*LedgerSpec)(nil),                           // 73: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 74: accountant.v1.Ledger
+	(*Close)(nil),                                // 75: accountant.v1.Close
+	(*Charge)(nil),                               // 76: accountant.v1.Charge
+	(*Reserve)(nil),                              // 77: accountant.v1.Reserve
+	(*Commit)(nil),                               // 78: accountant.v1.Commit
+	(*Release)(nil),                              // 79: accountant.v1.Release
+	(*Observe)(nil),                              // 80: accountant.v1.Observe
+	(*Expire)(nil),                               // 81: accountant.v1.Expire
+	(*Free)(nil),                                 // 82: accountant.v1.Free
+	(*Refund)(nil),                               // 83: accountant.v1.Refund
+	(*Raise)(nil),                                // 84: accountant.v1.Raise
+	(*Reconcile)(nil),                            // 85: accountant.v1.Reconcile
+	(*Acknowledge)(nil),                          // 86: accountant.v1.Acknowledge
+	(*Propose)(nil),                              // 87: accountant.v1.Propose
+	(*Approve)(nil),                              // 88: accountant.v1.Approve
+	(*Withdraw)(nil),                             // 89: accountant.v1.Withdraw
+	(*TradeOffPoint)(nil),                        // 90: accountant.v1.TradeOffPoint
+	(*Dataset)(nil),                              // 91: accountant.v1.Dataset
+	(*DatasetReference)(nil),                     // 92: accountant.v1.DatasetReference
+	(LedgerSpec_Policy)(0),                       // 93: accountant.v1.LedgerSpec.Policy
+	(*Mechanism)(nil),                            // 94: accountant.v1.Mechanism
+	(*Workload)(nil),                             // 95: accountant.v1.Workload
+	(*Assumption)(nil),                           // 96: accountant.v1.Assumption
+	(*Entry)(nil),                                // 97: accountant.v1.Entry
+	(*DatasetSpec)(nil),                          // 98: accountant.v1.DatasetSpec
+	(*AmendDataset)(nil),                         // 99: accountant.v1.AmendDataset
+	(*QueryPrivacyCurveRequest)(nil),             // 100: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 101: accountant.v1.CalibrateRequest
+	(*QueryOverviewRequest)(nil),                 // 102: accountant.v1.QueryOverviewRequest
+	(*QueryHistoryRequest)(nil),                  // 103: accountant.v1.QueryHistoryRequest
+	(*QuerySpendingRequest)(nil),                 // 104: accountant.v1.QuerySpendingRequest
+	(*QuerySpendingAnywhereRequest)(nil),         // 105: accountant.v1.QuerySpendingAnywhereRequest
+	(*QueryForecastRequest)(nil),                 // 106: accountant.v1.QueryForecastRequest
+	(*GetSignedHeadRequest)(nil),                 // 107: accountant.v1.GetSignedHeadRequest
+	(*GetStoreStatusRequest)(nil),                // 108: accountant.v1.GetStoreStatusRequest
+	(*BackupRequest)(nil),                        // 109: accountant.v1.BackupRequest
+	(*QueryPrivacyCurveResponse)(nil),            // 110: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 111: accountant.v1.CalibrateResponse
+	(*QueryOverviewResponse)(nil),                // 112: accountant.v1.QueryOverviewResponse
+	(*QueryHistoryResponse)(nil),                 // 113: accountant.v1.QueryHistoryResponse
+	(*QuerySpendingResponse)(nil),                // 114: accountant.v1.QuerySpendingResponse
+	(*QuerySpendingAnywhereResponse)(nil),        // 115: accountant.v1.QuerySpendingAnywhereResponse
+	(*QueryForecastResponse)(nil),                // 116: accountant.v1.QueryForecastResponse
+	(*GetSignedHeadResponse)(nil),                // 117: accountant.v1.GetSignedHeadResponse
+	(*GetStoreStatusResponse)(nil),               // 118: accountant.v1.GetStoreStatusResponse
+	(*BackupResponse)(nil),                       // 119: accountant.v1.BackupResponse
 }
 var file_accountant_v1_services_proto_depIdxs = []int32{
-	74,  // 0: accountant.v1.Lane.last_receipt:type_name -> accountant.v1.Receipt
-	75,  // 1: accountant.v1.Lane.ledgers:type_name -> accountant.v1.LedgerSet
-	76,  // 2: accountant.v1.Lane.contribution:type_name -> accountant.v1.SetPart.Contribution
-	74,  // 3: accountant.v1.WriteResponse.receipt:type_name -> accountant.v1.Receipt
-	77,  // 4: accountant.v1.WriteResponse.expire_time:type_name -> google.protobuf.Timestamp
-	35,  // 5: accountant.v1.WriteResponse.refusal:type_name -> accountant.v1.SetRefusal
-	78,  // 6: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	79,  // 7: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	79,  // 8: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	79,  // 9: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	69,  // 0: accountant.v1.Lane.last_receipt:type_name -> accountant.v1.Receipt
+	70,  // 1: accountant.v1.Lane.ledgers:type_name -> accountant.v1.LedgerSet
+	71,  // 2: accountant.v1.Lane.contribution:type_name -> accountant.v1.SetPart.Contribution
+	69,  // 3: accountant.v1.WriteResponse.receipt:type_name -> accountant.v1.Receipt
+	72,  // 4: accountant.v1.WriteResponse.expire_time:type_name -> google.protobuf.Timestamp
+	36,  // 5: accountant.v1.WriteResponse.refusal:type_name -> accountant.v1.SetRefusal
+	73,  // 6: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	74,  // 7: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	74,  // 8: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	74,  // 9: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
 	0,   // 10: accountant.v1.CloseLedgerRequest.lane:type_name -> accountant.v1.Lane
-	80,  // 11: accountant.v1.CloseLedgerRequest.close:type_name -> accountant.v1.Close
+	75,  // 11: accountant.v1.CloseLedgerRequest.close:type_name -> accountant.v1.Close
 	0,   // 12: accountant.v1.ReportRequest.lane:type_name -> accountant.v1.Lane
-	81,  // 13: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	76,  // 13: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
 	0,   // 14: accountant.v1.ReserveRequest.lane:type_name -> accountant.v1.Lane
-	82,  // 15: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	77,  // 15: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
 	0,   // 16: accountant.v1.CommitRequest.lane:type_name -> accountant.v1.Lane
-	83,  // 17: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	78,  // 17: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
 	0,   // 18: accountant.v1.ReleaseRequest.lane:type_name -> accountant.v1.Lane
-	84,  // 19: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	79,  // 19: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
 	0,   // 20: accountant.v1.ObserveRequest.lane:type_name -> accountant.v1.Lane
-	85,  // 21: accountant.v1.ObserveRequest.observe:type_name -> accountant.v1.Observe
+	80,  // 21: accountant.v1.ObserveRequest.observe:type_name -> accountant.v1.Observe
 	0,   // 22: accountant.v1.ExpireRequest.lane:type_name -> accountant.v1.Lane
-	86,  // 23: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
+	81,  // 23: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
 	0,   // 24: accountant.v1.FreeRequest.lane:type_name -> accountant.v1.Lane
-	87,  // 25: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
+	82,  // 25: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
 	0,   // 26: accountant.v1.RefundRequest.lane:type_name -> accountant.v1.Lane
-	88,  // 27: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	83,  // 27: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
 	0,   // 28: accountant.v1.RaiseRequest.lane:type_name -> accountant.v1.Lane
-	89,  // 29: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	84,  // 29: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
 	0,   // 30: accountant.v1.ReconcileRequest.lane:type_name -> accountant.v1.Lane
-	90,  // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
+	85,  // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
 	0,   // 32: accountant.v1.AcknowledgeRequest.lane:type_name -> accountant.v1.Lane
-	91,  // 33: accountant.v1.AcknowledgeRequest.acknowledge:type_name -> accountant.v1.Acknowledge
+	86,  // 33: accountant.v1.AcknowledgeRequest.acknowledge:type_name -> accountant.v1.Acknowledge
 	0,   // 34: accountant.v1.ProposeRequest.lane:type_name -> accountant.v1.Lane
-	92,  // 35: accountant.v1.ProposeRequest.propose:type_name -> accountant.v1.Propose
+	87,  // 35: accountant.v1.ProposeRequest.propose:type_name -> accountant.v1.Propose
 	0,   // 36: accountant.v1.ApproveRequest.lane:type_name -> accountant.v1.Lane
-	93,  // 37: accountant.v1.ApproveRequest.approve:type_name -> accountant.v1.Approve
+	88,  // 37: accountant.v1.ApproveRequest.approve:type_name -> accountant.v1.Approve
 	0,   // 38: accountant.v1.WithdrawRequest.lane:type_name -> accountant.v1.Lane
-	94,  // 39: accountant.v1.WithdrawRequest.withdraw:type_name -> accountant.v1.Withdraw
-	79,  // 40: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	89,  // 39: accountant.v1.WithdrawRequest.withdraw:type_name -> accountant.v1.Withdraw
+	74,  // 40: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
 	29,  // 41: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
-	79,  // 42: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
-	32,  // 43: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
-	33,  // 44: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
-	77,  // 45: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
-	30,  // 46: accountant.v1.Statement.sections:type_name -> accountant.v1.StatementSection
-	31,  // 47: accountant.v1.Statement.groups:type_name -> accountant.v1.GroupPrivacy
-	95,  // 48: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
-	96,  // 49: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
-	60,  // 50: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
-	32,  // 51: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
-	61,  // 52: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	63,  // 53: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
-	64,  // 54: accountant.v1.SetRefusal.members:type_name -> accountant.v1.SetRefusal.Member
-	32,  // 55: accountant.v1.SetRefusal.fits:type_name -> accountant.v1.MechanismCount
-	65,  // 56: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
-	66,  // 57: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
-	67,  // 58: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
-	68,  // 59: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
-	69,  // 60: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
-	70,  // 61: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
-	71,  // 62: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
-	72,  // 63: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	97,  // 64: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
-	45,  // 65: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	98,  // 66: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
-	75,  // 67: accountant.v1.QueryPrivacySetRequest.set:type_name -> accountant.v1.LedgerSet
-	44,  // 68: accountant.v1.QueryPrivacySetResponse.ledgers:type_name -> accountant.v1.LedgerPrivacy
-	41,  // 69: accountant.v1.QueryPrivacySetResponse.in_all:type_name -> accountant.v1.QueryPrivacyResponse
-	41,  // 70: accountant.v1.QueryPrivacySetResponse.in_one:type_name -> accountant.v1.QueryPrivacyResponse
-	41,  // 71: accountant.v1.LedgerPrivacy.privacy:type_name -> accountant.v1.QueryPrivacyResponse
-	73,  // 72: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
-	77,  // 73: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
-	77,  // 74: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
-	99,  // 75: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	50,  // 76: accountant.v1.ListRefusalsResponse.refusals:type_name -> accountant.v1.Refusal
-	77,  // 77: accountant.v1.ListRefusalsResponse.count_start_time:type_name -> google.protobuf.Timestamp
-	77,  // 78: accountant.v1.ListRefusalsResponse.start_time:type_name -> google.protobuf.Timestamp
-	77,  // 79: accountant.v1.Refusal.time:type_name -> google.protobuf.Timestamp
-	34,  // 80: accountant.v1.Refusal.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	100, // 81: accountant.v1.CreateDatasetRequest.spec:type_name -> accountant.v1.DatasetSpec
-	101, // 82: accountant.v1.CreateDatasetResponse.dataset:type_name -> accountant.v1.Dataset
-	101, // 83: accountant.v1.GetDatasetResponse.dataset:type_name -> accountant.v1.Dataset
-	101, // 84: accountant.v1.ListDatasetsResponse.datasets:type_name -> accountant.v1.Dataset
-	0,   // 85: accountant.v1.AmendDatasetRequest.lane:type_name -> accountant.v1.Lane
-	102, // 86: accountant.v1.AmendDatasetRequest.amend:type_name -> accountant.v1.AmendDataset
-	101, // 87: accountant.v1.GetDatasetStatementResponse.dataset:type_name -> accountant.v1.Dataset
-	29,  // 88: accountant.v1.GetDatasetStatementResponse.statement:type_name -> accountant.v1.Statement
-	103, // 89: accountant.v1.GetDatasetStatementResponse.ledgers:type_name -> accountant.v1.DatasetLedger
-	96,  // 90: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
-	96,  // 91: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
-	61,  // 92: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	62,  // 93: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
-	34,  // 94: accountant.v1.SetRefusal.Member.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	74,  // 95: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
-	81,  // 96: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	82,  // 97: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	83,  // 98: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	84,  // 99: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	74,  // 100: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	34,  // 101: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	2,   // 102: accountant.v1.Ledgers.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	4,   // 103: accountant.v1.Ledgers.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	6,   // 104: accountant.v1.Ledgers.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	25,  // 105: accountant.v1.Ledgers.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	17,  // 106: accountant.v1.Ledgers.Raise:input_type -> accountant.v1.RaiseRequest
-	18,  // 107: accountant.v1.Ledgers.Reconcile:input_type -> accountant.v1.ReconcileRequest
-	19,  // 108: accountant.v1.Ledgers.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
-	8,   // 109: accountant.v1.Ledgers.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	9,   // 110: accountant.v1.Charges.Report:input_type -> accountant.v1.ReportRequest
-	36,  // 111: accountant.v1.Charges.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10,  // 112: accountant.v1.Charges.Reserve:input_type -> accountant.v1.ReserveRequest
-	11,  // 113: accountant.v1.Charges.Commit:input_type -> accountant.v1.CommitRequest
-	12,  // 114: accountant.v1.Charges.Release:input_type -> accountant.v1.ReleaseRequest
-	13,  // 115: accountant.v1.Charges.Observe:input_type -> accountant.v1.ObserveRequest
-	14,  // 116: accountant.v1.Charges.Expire:input_type -> accountant.v1.ExpireRequest
-	15,  // 117: accountant.v1.Charges.Free:input_type -> accountant.v1.FreeRequest
-	16,  // 118: accountant.v1.Charges.Refund:input_type -> accountant.v1.RefundRequest
-	38,  // 119: accountant.v1.Charges.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	40,  // 120: accountant.v1.Questions.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	42,  // 121: accountant.v1.Questions.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
-	104, // 122: accountant.v1.Questions.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	105, // 123: accountant.v1.Questions.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	106, // 124: accountant.v1.Questions.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
-	107, // 125: accountant.v1.Questions.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
-	108, // 126: accountant.v1.Questions.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
-	109, // 127: accountant.v1.Questions.QuerySpendingAnywhere:input_type -> accountant.v1.QuerySpendingAnywhereRequest
-	110, // 128: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
-	27,  // 129: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	51,  // 130: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
-	53,  // 131: accountant.v1.Datasets.GetDataset:input_type -> accountant.v1.GetDatasetRequest
-	55,  // 132: accountant.v1.Datasets.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
-	57,  // 133: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
-	58,  // 134: accountant.v1.Datasets.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
-	46,  // 135: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	48,  // 136: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
-	111, // 137: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	20,  // 138: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
-	21,  // 139: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
-	22,  // 140: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
-	23,  // 141: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
-	112, // 142: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
-	113, // 143: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
-	3,   // 144: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	5,   // 145: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	7,   // 146: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	26,  // 147: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	1,   // 148: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.WriteResponse
-	1,   // 149: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.WriteResponse
-	1,   // 150: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.WriteResponse
-	1,   // 151: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.WriteResponse
-	1,   // 152: accountant.v1.Charges.Report:output_type -> accountant.v1.WriteResponse
-	37,  // 153: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	1,   // 154: accountant.v1.Charges.Reserve:output_type -> accountant.v1.WriteResponse
-	1,   // 155: accountant.v1.Charges.Commit:output_type -> accountant.v1.WriteResponse
-	1,   // 156: accountant.v1.Charges.Release:output_type -> accountant.v1.WriteResponse
-	1,   // 157: accountant.v1.Charges.Observe:output_type -> accountant.v1.WriteResponse
-	1,   // 158: accountant.v1.Charges.Expire:output_type -> accountant.v1.WriteResponse
-	1,   // 159: accountant.v1.Charges.Free:output_type -> accountant.v1.WriteResponse
-	1,   // 160: accountant.v1.Charges.Refund:output_type -> accountant.v1.WriteResponse
-	39,  // 161: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	41,  // 162: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	43,  // 163: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
-	114, // 164: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	115, // 165: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	116, // 166: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
-	117, // 167: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
-	118, // 168: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
-	119, // 169: accountant.v1.Questions.QuerySpendingAnywhere:output_type -> accountant.v1.QuerySpendingAnywhereResponse
-	120, // 170: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
-	28,  // 171: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	52,  // 172: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
-	54,  // 173: accountant.v1.Datasets.GetDataset:output_type -> accountant.v1.GetDatasetResponse
-	56,  // 174: accountant.v1.Datasets.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
-	1,   // 175: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.WriteResponse
-	59,  // 176: accountant.v1.Datasets.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
-	47,  // 177: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	49,  // 178: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
-	121, // 179: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	1,   // 180: accountant.v1.Admin.Propose:output_type -> accountant.v1.WriteResponse
-	1,   // 181: accountant.v1.Admin.Approve:output_type -> accountant.v1.WriteResponse
-	1,   // 182: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WriteResponse
-	24,  // 183: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
-	122, // 184: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
-	123, // 185: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
-	144, // [144:186] is the sub-list for method output_type
-	102, // [102:144] is the sub-list for method input_type
-	102, // [102:102] is the sub-list for extension type_name
-	102, // [102:102] is the sub-list for extension extendee
-	0,   // [0:102] is the sub-list for field type_name
+	74,  // 42: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	33,  // 43: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
+	34,  // 44: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
+	72,  // 45: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	31,  // 46: accountant.v1.Statement.sections:type_name -> accountant.v1.StatementSection
+	32,  // 47: accountant.v1.Statement.groups:type_name -> accountant.v1.GroupPrivacy
+	90,  // 48: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
+	91,  // 49: accountant.v1.Statement.dataset:type_name -> accountant.v1.Dataset
+	30,  // 50: accountant.v1.Statement.ledgers:type_name -> accountant.v1.DatasetLedger
+	92,  // 51: accountant.v1.DatasetLedger.of:type_name -> accountant.v1.DatasetReference
+	93,  // 52: accountant.v1.DatasetLedger.policy:type_name -> accountant.v1.LedgerSpec.Policy
+	94,  // 53: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	55,  // 54: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
+	33,  // 55: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
+	56,  // 56: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	58,  // 57: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
+	59,  // 58: accountant.v1.SetRefusal.members:type_name -> accountant.v1.SetRefusal.Member
+	33,  // 59: accountant.v1.SetRefusal.fits:type_name -> accountant.v1.MechanismCount
+	60,  // 60: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
+	61,  // 61: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
+	62,  // 62: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
+	63,  // 63: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
+	64,  // 64: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
+	65,  // 65: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
+	66,  // 66: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
+	67,  // 67: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
+	95,  // 68: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	46,  // 69: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
+	96,  // 70: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	70,  // 71: accountant.v1.QueryPrivacySetRequest.set:type_name -> accountant.v1.LedgerSet
+	45,  // 72: accountant.v1.QueryPrivacySetResponse.ledgers:type_name -> accountant.v1.LedgerPrivacy
+	42,  // 73: accountant.v1.QueryPrivacySetResponse.in_all:type_name -> accountant.v1.QueryPrivacyResponse
+	42,  // 74: accountant.v1.QueryPrivacySetResponse.in_one:type_name -> accountant.v1.QueryPrivacyResponse
+	42,  // 75: accountant.v1.LedgerPrivacy.privacy:type_name -> accountant.v1.QueryPrivacyResponse
+	68,  // 76: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
+	72,  // 77: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	72,  // 78: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	97,  // 79: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	51,  // 80: accountant.v1.ListRefusalsResponse.refusals:type_name -> accountant.v1.Refusal
+	72,  // 81: accountant.v1.ListRefusalsResponse.count_start_time:type_name -> google.protobuf.Timestamp
+	72,  // 82: accountant.v1.ListRefusalsResponse.start_time:type_name -> google.protobuf.Timestamp
+	72,  // 83: accountant.v1.Refusal.time:type_name -> google.protobuf.Timestamp
+	35,  // 84: accountant.v1.Refusal.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	98,  // 85: accountant.v1.CreateDatasetRequest.spec:type_name -> accountant.v1.DatasetSpec
+	74,  // 86: accountant.v1.CreateDatasetResponse.ledger:type_name -> accountant.v1.Ledger
+	0,   // 87: accountant.v1.AmendDatasetRequest.lane:type_name -> accountant.v1.Lane
+	99,  // 88: accountant.v1.AmendDatasetRequest.amend:type_name -> accountant.v1.AmendDataset
+	94,  // 89: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
+	94,  // 90: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
+	56,  // 91: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	57,  // 92: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
+	35,  // 93: accountant.v1.SetRefusal.Member.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	69,  // 94: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
+	76,  // 95: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	77,  // 96: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	78,  // 97: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	79,  // 98: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	69,  // 99: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	35,  // 100: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	2,   // 101: accountant.v1.Ledgers.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	4,   // 102: accountant.v1.Ledgers.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	6,   // 103: accountant.v1.Ledgers.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	25,  // 104: accountant.v1.Ledgers.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	17,  // 105: accountant.v1.Ledgers.Raise:input_type -> accountant.v1.RaiseRequest
+	18,  // 106: accountant.v1.Ledgers.Reconcile:input_type -> accountant.v1.ReconcileRequest
+	19,  // 107: accountant.v1.Ledgers.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
+	8,   // 108: accountant.v1.Ledgers.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	9,   // 109: accountant.v1.Charges.Report:input_type -> accountant.v1.ReportRequest
+	37,  // 110: accountant.v1.Charges.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10,  // 111: accountant.v1.Charges.Reserve:input_type -> accountant.v1.ReserveRequest
+	11,  // 112: accountant.v1.Charges.Commit:input_type -> accountant.v1.CommitRequest
+	12,  // 113: accountant.v1.Charges.Release:input_type -> accountant.v1.ReleaseRequest
+	13,  // 114: accountant.v1.Charges.Observe:input_type -> accountant.v1.ObserveRequest
+	14,  // 115: accountant.v1.Charges.Expire:input_type -> accountant.v1.ExpireRequest
+	15,  // 116: accountant.v1.Charges.Free:input_type -> accountant.v1.FreeRequest
+	16,  // 117: accountant.v1.Charges.Refund:input_type -> accountant.v1.RefundRequest
+	39,  // 118: accountant.v1.Charges.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	41,  // 119: accountant.v1.Questions.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	43,  // 120: accountant.v1.Questions.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
+	100, // 121: accountant.v1.Questions.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	101, // 122: accountant.v1.Questions.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	102, // 123: accountant.v1.Questions.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
+	103, // 124: accountant.v1.Questions.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
+	104, // 125: accountant.v1.Questions.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
+	105, // 126: accountant.v1.Questions.QuerySpendingAnywhere:input_type -> accountant.v1.QuerySpendingAnywhereRequest
+	106, // 127: accountant.v1.Questions.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
+	27,  // 128: accountant.v1.Questions.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	52,  // 129: accountant.v1.Datasets.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
+	54,  // 130: accountant.v1.Datasets.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
+	47,  // 131: accountant.v1.Audit.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	49,  // 132: accountant.v1.Audit.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
+	107, // 133: accountant.v1.Audit.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	20,  // 134: accountant.v1.Admin.Propose:input_type -> accountant.v1.ProposeRequest
+	21,  // 135: accountant.v1.Admin.Approve:input_type -> accountant.v1.ApproveRequest
+	22,  // 136: accountant.v1.Admin.Withdraw:input_type -> accountant.v1.WithdrawRequest
+	23,  // 137: accountant.v1.Admin.GetAccess:input_type -> accountant.v1.GetAccessRequest
+	108, // 138: accountant.v1.Admin.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
+	109, // 139: accountant.v1.Admin.Backup:input_type -> accountant.v1.BackupRequest
+	3,   // 140: accountant.v1.Ledgers.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	5,   // 141: accountant.v1.Ledgers.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	7,   // 142: accountant.v1.Ledgers.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	26,  // 143: accountant.v1.Ledgers.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	1,   // 144: accountant.v1.Ledgers.Raise:output_type -> accountant.v1.WriteResponse
+	1,   // 145: accountant.v1.Ledgers.Reconcile:output_type -> accountant.v1.WriteResponse
+	1,   // 146: accountant.v1.Ledgers.Acknowledge:output_type -> accountant.v1.WriteResponse
+	1,   // 147: accountant.v1.Ledgers.CloseLedger:output_type -> accountant.v1.WriteResponse
+	1,   // 148: accountant.v1.Charges.Report:output_type -> accountant.v1.WriteResponse
+	38,  // 149: accountant.v1.Charges.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	1,   // 150: accountant.v1.Charges.Reserve:output_type -> accountant.v1.WriteResponse
+	1,   // 151: accountant.v1.Charges.Commit:output_type -> accountant.v1.WriteResponse
+	1,   // 152: accountant.v1.Charges.Release:output_type -> accountant.v1.WriteResponse
+	1,   // 153: accountant.v1.Charges.Observe:output_type -> accountant.v1.WriteResponse
+	1,   // 154: accountant.v1.Charges.Expire:output_type -> accountant.v1.WriteResponse
+	1,   // 155: accountant.v1.Charges.Free:output_type -> accountant.v1.WriteResponse
+	1,   // 156: accountant.v1.Charges.Refund:output_type -> accountant.v1.WriteResponse
+	40,  // 157: accountant.v1.Charges.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	42,  // 158: accountant.v1.Questions.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	44,  // 159: accountant.v1.Questions.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
+	110, // 160: accountant.v1.Questions.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	111, // 161: accountant.v1.Questions.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	112, // 162: accountant.v1.Questions.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
+	113, // 163: accountant.v1.Questions.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
+	114, // 164: accountant.v1.Questions.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
+	115, // 165: accountant.v1.Questions.QuerySpendingAnywhere:output_type -> accountant.v1.QuerySpendingAnywhereResponse
+	116, // 166: accountant.v1.Questions.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
+	28,  // 167: accountant.v1.Questions.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	53,  // 168: accountant.v1.Datasets.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
+	1,   // 169: accountant.v1.Datasets.AmendDataset:output_type -> accountant.v1.WriteResponse
+	48,  // 170: accountant.v1.Audit.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	50,  // 171: accountant.v1.Audit.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
+	117, // 172: accountant.v1.Audit.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	1,   // 173: accountant.v1.Admin.Propose:output_type -> accountant.v1.WriteResponse
+	1,   // 174: accountant.v1.Admin.Approve:output_type -> accountant.v1.WriteResponse
+	1,   // 175: accountant.v1.Admin.Withdraw:output_type -> accountant.v1.WriteResponse
+	24,  // 176: accountant.v1.Admin.GetAccess:output_type -> accountant.v1.GetAccessResponse
+	118, // 177: accountant.v1.Admin.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
+	119, // 178: accountant.v1.Admin.Backup:output_type -> accountant.v1.BackupResponse
+	140, // [140:179] is the sub-list for method output_type
+	101, // [101:140] is the sub-list for method input_type
+	101, // [101:101] is the sub-list for extension type_name
+	101, // [101:101] is the sub-list for extension extendee
+	0,   // [0:101] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_services_proto_init() }
@@ -6057,46 +5832,45 @@ func file_accountant_v1_services_proto_init() {
 	file_accountant_v1_audit_proto_init()
 	file_accountant_v1_calibrate_proto_init()
 	file_accountant_v1_curve_proto_init()
-	file_accountant_v1_dataset_proto_init()
 	file_accountant_v1_ledger_proto_init()
 	file_accountant_v1_mechanism_proto_init()
 	file_accountant_v1_options_proto_init()
 	file_accountant_v1_overview_proto_init()
 	file_accountant_v1_services_proto_msgTypes[29].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[33].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[36].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[34].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[37].OneofWrappers = []any{
 		(*ReportStreamRequest_Open_)(nil),
 		(*ReportStreamRequest_Charge)(nil),
 		(*ReportStreamRequest_Reserve)(nil),
 		(*ReportStreamRequest_Commit)(nil),
 		(*ReportStreamRequest_Release)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[37].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[38].OneofWrappers = []any{
 		(*ReportStreamResponse_Opened_)(nil),
 		(*ReportStreamResponse_Acknowledged_)(nil),
 		(*ReportStreamResponse_Rejected_)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[40].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[41].OneofWrappers = []any{
 		(*QueryPrivacyRequest_Ledger)(nil),
 		(*QueryPrivacyRequest_Workload)(nil),
 		(*QueryPrivacyRequest_Delta)(nil),
 		(*QueryPrivacyRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[41].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[42].OneofWrappers = []any{
+	file_accountant_v1_services_proto_msgTypes[42].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[43].OneofWrappers = []any{
 		(*QueryPrivacySetRequest_Delta)(nil),
 		(*QueryPrivacySetRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_services_proto_msgTypes[44].OneofWrappers = []any{}
 	file_accountant_v1_services_proto_msgTypes[45].OneofWrappers = []any{}
-	file_accountant_v1_services_proto_msgTypes[60].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[46].OneofWrappers = []any{}
+	file_accountant_v1_services_proto_msgTypes[55].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_services_proto_rawDesc), len(file_accountant_v1_services_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   74,
+			NumMessages:   69,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

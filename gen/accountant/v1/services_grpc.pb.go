@@ -966,7 +966,8 @@ type QuestionsClient interface {
 	QuerySpendingAnywhere(ctx context.Context, in *QuerySpendingAnywhereRequest, opts ...grpc.CallOption) (*QuerySpendingAnywhereResponse, error)
 	// QueryForecast guesses when a ledger's budget is used up, from how fast it was spent.
 	QueryForecast(ctx context.Context, in *QueryForecastRequest, opts ...grpc.CallOption) (*QueryForecastResponse, error)
-	// GetStatement returns what a model card needs to say of a ledger.
+	// GetStatement returns what a model card needs to say of a ledger, or of a dataset, over all its ledgers. A dataset that
+	// shares another one's budget has that one's statement, on which the caller needs the role, too.
 	GetStatement(ctx context.Context, in *GetStatementRequest, opts ...grpc.CallOption) (*GetStatementResponse, error)
 }
 
@@ -1110,7 +1111,8 @@ type QuestionsServer interface {
 	QuerySpendingAnywhere(context.Context, *QuerySpendingAnywhereRequest) (*QuerySpendingAnywhereResponse, error)
 	// QueryForecast guesses when a ledger's budget is used up, from how fast it was spent.
 	QueryForecast(context.Context, *QueryForecastRequest) (*QueryForecastResponse, error)
-	// GetStatement returns what a model card needs to say of a ledger.
+	// GetStatement returns what a model card needs to say of a ledger, or of a dataset, over all its ledgers. A dataset that
+	// shares another one's budget has that one's statement, on which the caller needs the role, too.
 	GetStatement(context.Context, *GetStatementRequest) (*GetStatementResponse, error)
 	mustEmbedUnimplementedQuestionsServer()
 }
@@ -1406,34 +1408,25 @@ var Questions_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	Datasets_CreateDataset_FullMethodName       = "/accountant.v1.Datasets/CreateDataset"
-	Datasets_GetDataset_FullMethodName          = "/accountant.v1.Datasets/GetDataset"
-	Datasets_ListDatasets_FullMethodName        = "/accountant.v1.Datasets/ListDatasets"
-	Datasets_AmendDataset_FullMethodName        = "/accountant.v1.Datasets/AmendDataset"
-	Datasets_GetDatasetStatement_FullMethodName = "/accountant.v1.Datasets/GetDatasetStatement"
+	Datasets_CreateDataset_FullMethodName = "/accountant.v1.Datasets/CreateDataset"
+	Datasets_AmendDataset_FullMethodName  = "/accountant.v1.Datasets/AmendDataset"
 )
 
 // DatasetsClient is the client API for Datasets service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Datasets have the budgets that ledgers spend together. A dataset's record is a ledger, too, by whose name its entries, its
-// head and its balance can be asked for.
+// Datasets have the budgets that ledgers spend together. A dataset's record is a ledger, too, named "dataset:" and the
+// dataset's identifier in one spelling: GetLedger, ListLedgers, ListEntries and GetStatement are asked about it by that name.
 type DatasetsClient interface {
 	// CreateDataset registers a dataset, and adopts the ledgers that already carry its
 	// identifier: all of them, or it changes nothing. With the spec of a registered one it
 	// returns that. On the daemon's own socket only: elsewhere PERMISSION_DENIED.
 	CreateDataset(ctx context.Context, in *CreateDatasetRequest, opts ...grpc.CallOption) (*CreateDatasetResponse, error)
-	// GetDataset returns a dataset's committed state, or NOT_FOUND.
-	GetDataset(ctx context.Context, in *GetDatasetRequest, opts ...grpc.CallOption) (*GetDatasetResponse, error)
-	// ListDatasets returns datasets by name, in pages.
-	ListDatasets(ctx context.Context, in *ListDatasetsRequest, opts ...grpc.CallOption) (*ListDatasetsResponse, error)
 	// AmendDataset changes a dataset's record: its budgets, its caps, its versions or what
 	// is said of it. It travels in a lane, and is taken on the daemon's own socket only:
 	// elsewhere PERMISSION_DENIED.
 	AmendDataset(ctx context.Context, in *AmendDatasetRequest, opts ...grpc.CallOption) (*WriteResponse, error)
-	// GetDatasetStatement returns a dataset's privacy statement, over all its ledgers.
-	GetDatasetStatement(ctx context.Context, in *GetDatasetStatementRequest, opts ...grpc.CallOption) (*GetDatasetStatementResponse, error)
 }
 
 type datasetsClient struct {
@@ -1454,26 +1447,6 @@ func (c *datasetsClient) CreateDataset(ctx context.Context, in *CreateDatasetReq
 	return out, nil
 }
 
-func (c *datasetsClient) GetDataset(ctx context.Context, in *GetDatasetRequest, opts ...grpc.CallOption) (*GetDatasetResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetDatasetResponse)
-	err := c.cc.Invoke(ctx, Datasets_GetDataset_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *datasetsClient) ListDatasets(ctx context.Context, in *ListDatasetsRequest, opts ...grpc.CallOption) (*ListDatasetsResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListDatasetsResponse)
-	err := c.cc.Invoke(ctx, Datasets_ListDatasets_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *datasetsClient) AmendDataset(ctx context.Context, in *AmendDatasetRequest, opts ...grpc.CallOption) (*WriteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(WriteResponse)
@@ -1484,37 +1457,21 @@ func (c *datasetsClient) AmendDataset(ctx context.Context, in *AmendDatasetReque
 	return out, nil
 }
 
-func (c *datasetsClient) GetDatasetStatement(ctx context.Context, in *GetDatasetStatementRequest, opts ...grpc.CallOption) (*GetDatasetStatementResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetDatasetStatementResponse)
-	err := c.cc.Invoke(ctx, Datasets_GetDatasetStatement_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // DatasetsServer is the server API for Datasets service.
 // All implementations must embed UnimplementedDatasetsServer
 // for forward compatibility.
 //
-// Datasets have the budgets that ledgers spend together. A dataset's record is a ledger, too, by whose name its entries, its
-// head and its balance can be asked for.
+// Datasets have the budgets that ledgers spend together. A dataset's record is a ledger, too, named "dataset:" and the
+// dataset's identifier in one spelling: GetLedger, ListLedgers, ListEntries and GetStatement are asked about it by that name.
 type DatasetsServer interface {
 	// CreateDataset registers a dataset, and adopts the ledgers that already carry its
 	// identifier: all of them, or it changes nothing. With the spec of a registered one it
 	// returns that. On the daemon's own socket only: elsewhere PERMISSION_DENIED.
 	CreateDataset(context.Context, *CreateDatasetRequest) (*CreateDatasetResponse, error)
-	// GetDataset returns a dataset's committed state, or NOT_FOUND.
-	GetDataset(context.Context, *GetDatasetRequest) (*GetDatasetResponse, error)
-	// ListDatasets returns datasets by name, in pages.
-	ListDatasets(context.Context, *ListDatasetsRequest) (*ListDatasetsResponse, error)
 	// AmendDataset changes a dataset's record: its budgets, its caps, its versions or what
 	// is said of it. It travels in a lane, and is taken on the daemon's own socket only:
 	// elsewhere PERMISSION_DENIED.
 	AmendDataset(context.Context, *AmendDatasetRequest) (*WriteResponse, error)
-	// GetDatasetStatement returns a dataset's privacy statement, over all its ledgers.
-	GetDatasetStatement(context.Context, *GetDatasetStatementRequest) (*GetDatasetStatementResponse, error)
 	mustEmbedUnimplementedDatasetsServer()
 }
 
@@ -1528,17 +1485,8 @@ type UnimplementedDatasetsServer struct{}
 func (UnimplementedDatasetsServer) CreateDataset(context.Context, *CreateDatasetRequest) (*CreateDatasetResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateDataset not implemented")
 }
-func (UnimplementedDatasetsServer) GetDataset(context.Context, *GetDatasetRequest) (*GetDatasetResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetDataset not implemented")
-}
-func (UnimplementedDatasetsServer) ListDatasets(context.Context, *ListDatasetsRequest) (*ListDatasetsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListDatasets not implemented")
-}
 func (UnimplementedDatasetsServer) AmendDataset(context.Context, *AmendDatasetRequest) (*WriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AmendDataset not implemented")
-}
-func (UnimplementedDatasetsServer) GetDatasetStatement(context.Context, *GetDatasetStatementRequest) (*GetDatasetStatementResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetDatasetStatement not implemented")
 }
 func (UnimplementedDatasetsServer) mustEmbedUnimplementedDatasetsServer() {}
 func (UnimplementedDatasetsServer) testEmbeddedByValue()                  {}
@@ -1579,42 +1527,6 @@ func _Datasets_CreateDataset_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Datasets_GetDataset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetDatasetRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(DatasetsServer).GetDataset(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Datasets_GetDataset_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(DatasetsServer).GetDataset(ctx, req.(*GetDatasetRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _Datasets_ListDatasets_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListDatasetsRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(DatasetsServer).ListDatasets(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Datasets_ListDatasets_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(DatasetsServer).ListDatasets(ctx, req.(*ListDatasetsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _Datasets_AmendDataset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AmendDatasetRequest)
 	if err := dec(in); err != nil {
@@ -1633,24 +1545,6 @@ func _Datasets_AmendDataset_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Datasets_GetDatasetStatement_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetDatasetStatementRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(DatasetsServer).GetDatasetStatement(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Datasets_GetDatasetStatement_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(DatasetsServer).GetDatasetStatement(ctx, req.(*GetDatasetStatementRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // Datasets_ServiceDesc is the grpc.ServiceDesc for Datasets service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1663,20 +1557,8 @@ var Datasets_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Datasets_CreateDataset_Handler,
 		},
 		{
-			MethodName: "GetDataset",
-			Handler:    _Datasets_GetDataset_Handler,
-		},
-		{
-			MethodName: "ListDatasets",
-			Handler:    _Datasets_ListDatasets_Handler,
-		},
-		{
 			MethodName: "AmendDataset",
 			Handler:    _Datasets_AmendDataset_Handler,
-		},
-		{
-			MethodName: "GetDatasetStatement",
-			Handler:    _Datasets_GetDatasetStatement_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -80,9 +80,6 @@ func (g *Gate) Ask(who Identity, q Question) (allowed bool, why string) {
 	r, _ := ruleOf(api.Method(q.Method))
 	p := &Passage{gate: g, who: who, method: q.Method, rule: r, subject: r.about(q.request())}
 	v := p.verdict()
-	if v.err == nil {
-		p.sees(v)
-	}
 	policy := v.policy
 	var missing *missingRight
 	switch {
@@ -108,25 +105,6 @@ func (g *Gate) Ask(who Identity, q Question) (allowed bool, why string) {
 		why += "; " + part
 	}
 	return true, why
-}
-
-// sees adds to a verdict what handlers ask of Shows and States.
-func (p *Passage) sees(v *verdict) {
-	if p.subject.kind != onShown && p.subject.kind != onStated || v.policy == nil || p.owns(v.policy) {
-		return
-	}
-	v.by = nil
-	d := p.shows(p.gate.target(p.subject.ledger))
-	if d.Allowed && p.subject.kind == onStated {
-		if spec, err := p.gate.config.Spec(p.subject.ledger); err == nil && !p.States(spec) {
-			d.Allowed = false
-		}
-	}
-	if !d.Allowed {
-		v.err = p.need(v.policy, "dataset "+strings.TrimPrefix(p.subject.ledger, ledger.DatasetsPrefix))
-		return
-	}
-	v.by = append(v.by, d.Grant)
 }
 
 // reasons names grants, each once.

@@ -306,7 +306,7 @@ func (p *Passage) allow(v *verdict, policy *access.Policy) {
 		fallthrough
 	case onWhole:
 		need(policy.Decide(p.who.Caller, role, access.Target{}), "everything")
-	case onAny, onShown, onStated:
+	case onAny:
 		need(policy.Anywhere(p.who.Caller, role), "at least one ledger")
 	case onNew:
 		named := access.Target{Ledger: s.ledger}
@@ -433,21 +433,18 @@ func (p *Passage) Member(name string) error {
 }
 
 // Shows reports whether a ledger or a dataset with this spec may be shown to the caller.
-func (p *Passage) Shows(spec ledger.Spec) bool { return p.shows(p.gate.targetOf(spec)).Allowed }
+func (p *Passage) Shows(spec ledger.Spec) bool { return p.shows(p.gate.targetOf(spec)) }
 
 // States reports whether the statement of a dataset may be shown to a caller to whom the dataset
 // may. A dataset that shares another one's budget has that one's statement, which names all who
 // spend from it.
 func (p *Passage) States(spec ledger.Spec) bool {
-	return spec.Dataset == nil || spec.Dataset.BudgetOf == "" || p.shows(p.gate.target(spec.Dataset.BudgetOf)).Allowed
+	return spec.Dataset == nil || spec.Dataset.BudgetOf == "" || p.shows(p.gate.target(spec.Dataset.BudgetOf))
 }
 
-func (p *Passage) shows(t access.Target) access.Decision {
+func (p *Passage) shows(t access.Target) bool {
 	policy := p.gate.policy.Load()
-	if policy == nil || p.owns(policy) {
-		return access.Decision{Allowed: true}
-	}
-	return policy.Decide(p.who.Caller, p.rule.role, t)
+	return policy == nil || p.owns(policy) || policy.Decide(p.who.Caller, p.rule.role, t).Allowed
 }
 
 // OnLoss calls end once, in a goroutine of its own, if a change of the policy takes away the right

@@ -82,8 +82,6 @@ const (
 	onWhole              // on everything
 	onSelf               // nothing is needed to ask about oneself; about others, to have the role on everything
 	onAny                // on anything at all; what is shown is chosen item by item
-	onShown              // as onAny; the handler answers only if Passage.Shows says that the caller sees the dataset
-	onStated             // as onShown; the caller must also see the dataset whose budget that one shares
 )
 
 // scope is what a role is needed on.
@@ -98,10 +96,6 @@ var scopes = map[pb.Access_Scope]scope{
 	pb.Access_NEW_LEDGER:          {created, "the name of the new ledger, its parent and its dataset"},
 	pb.Access_SHOWN: {anything,
 		"any; shows the ledgers, or the datasets, on which the caller has the role"},
-	pb.Access_DATASET: {shown(onShown),
-		"any; others than those on which the caller has the role are not found"},
-	pb.Access_DATASET_STATEMENT: {shown(onStated),
-		"any; others than those on which the caller has the role are not found"},
 	pb.Access_EVERYTHING: {whole, "everything"},
 	pb.Access_ONESELF:    {himself, "anybody about themselves; about others auditors of everything"},
 }
@@ -226,13 +220,6 @@ func himself(request any) subject {
 func whole(any) subject { return subject{kind: onWhole} }
 
 func anything(any) subject { return subject{kind: onAny} }
-
-// shown is about the dataset of a request, or of one that asks for its statement.
-func shown(k kind) func(any) subject {
-	return func(request any) subject {
-		return subject{kind: k, ledger: ledger.DatasetName(request.(interface{ GetId() string }).GetId())}
-	}
-}
 
 // Table is the table of docs/access.md, in Markdown: which roles may call each method, and on what.
 func Table() string {

@@ -128,7 +128,7 @@ func TestOverviewOfDatasets(t *testing.T) {
 	}
 	for i := range 3 {
 		list := rows(t, s.Client, &pb.QueryOverviewRequest{Subject: pb.QueryOverviewRequest_DATASETS, Contains: "ANN"})
-		statement, err := s.Client.GetDatasetStatement(ctx, &pb.GetDatasetStatementRequest{Id: "survey",
+		statement, err := s.Client.GetStatement(ctx, &pb.GetStatementRequest{Name: "dataset:survey",
 			Deltas: []float64{1e-6}})
 		if err != nil {
 			t.Fatal(err)

@@ -56,7 +56,7 @@ func (s *site) file(w http.ResponseWriter, r *http.Request) {
 	what, ending, _ := strings.Cut(r.PathValue("file"), ".")
 	find, known := map[string]func(*http.Request) (file, error){
 		"overview": s.overviewFile, "entries": s.entriesFile, "history": s.historyFile, "statement": s.statementFile,
-		"dataset-statement": s.datasetFile, "budget": s.budgetFile, "curve": s.curveFile, "trade-off": s.tradeOffFile,
+		"budget": s.budgetFile, "curve": s.curveFile, "trade-off": s.tradeOffFile,
 		"spending": s.spendingFile,
 	}[what]
 	err := checkAddress(r)
@@ -258,29 +258,16 @@ func (s *site) historyFile(r *http.Request) (file, error) {
 }
 
 func (s *site) statementFile(r *http.Request) (file, error) {
-	name, err := needed(r, "name", "ledger")
+	stated, err := s.stated(r)
 	if err != nil {
 		return file{}, err
 	}
-	answer, err := s.api.GetStatement(r.Context(), &pb.GetStatementRequest{Name: name})
-	if err != nil {
-		return file{}, err
+	f := file{name: stated.GetLedger().GetName(), message: stated, markdown: stated.GetMarkdown}
+	if d := stated.GetDataset(); d != nil {
+		f.name = d.GetSpec().GetId()
+		f.table = &table{sheet.DatasetLedgerHead(), all(stated.GetLedgers(), sheet.DatasetLedger)}
 	}
-	return file{name: name, message: answer.GetStatement(),
-		markdown: func() string { return answer.GetStatement().GetMarkdown() }}, nil
-}
-
-func (s *site) datasetFile(r *http.Request) (file, error) {
-	id, err := needed(r, "id", "dataset")
-	if err != nil {
-		return file{}, err
-	}
-	answer, err := s.api.GetDatasetStatement(r.Context(), &pb.GetDatasetStatementRequest{Id: id})
-	if err != nil {
-		return file{}, err
-	}
-	return file{name: id, message: answer, markdown: func() string { return answer.GetStatement().GetMarkdown() },
-		table: &table{sheet.DatasetLedgerHead(), all(answer.GetLedgers(), sheet.DatasetLedger)}}, nil
+	return f, nil
 }
 
 func (s *site) budgetFile(r *http.Request) (file, error) {

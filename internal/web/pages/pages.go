@@ -48,7 +48,7 @@ func newSite(conn grpc.ClientConnInterface) (*site, http.Handler) {
 		"GET /ledger":    {"ledger", s.ledger},
 		"GET /curves":    {"curves", s.curves},
 		"GET /statement": {"statement", s.statement},
-		"GET /dataset":   {"statement", s.dataset},
+		"GET /dataset":   {"statement", s.statement},
 		"GET /spending":  {"spending", s.spendingAnywhere},
 		"GET /planner":   {"planner", s.planner},
 		"GET /approvals": {"approvals", s.approvals},

@@ -11,8 +11,11 @@ import (
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // statementBody is a statement as it is printed.
@@ -29,35 +32,43 @@ type statementBody struct {
 // anything: whatever others wrote stays text (goldmark's safe mode, which is its default).
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
 
-func (s *site) statement(r *http.Request) (*page, error) {
-	name, err := needed(r, "name", "ledger")
+// stated is the statement of the ledger, or of the dataset, that an address names.
+func (s *site) stated(r *http.Request) (*pb.Statement, error) {
+	name, err := r.URL.Query().Get("name"), error(nil)
+	if id := r.URL.Query().Get("id"); id != "" {
+		if name, err = wire.DatasetName("id", id); err != nil {
+			err = status.Error(codes.InvalidArgument, err.Error())
+		}
+	} else if name == "" {
+		name, err = needed(r, "name", "ledger")
+	}
 	if err != nil {
 		return nil, err
 	}
 	answer, err := s.api.GetStatement(r.Context(), &pb.GetStatementRequest{Name: name})
-	if err != nil {
-		return nil, err
-	}
-	b, err := printed(answer.GetStatement().GetMarkdown(), "accountctl statement "+name)
-	b.Files = filesOf("name", name, "Markdown", "statement.md", "JSON", "statement.json")
-	b.Usual = !slices.ContainsFunc(answer.GetStatement().GetLedger().GetSpec().GetBudgets(),
-		func(b *pb.Budget) bool { return b.GetDelta() > 0 })
-	return &page{Title: "Statement of " + name, Section: "overview", Ledger: name, Body: b}, err
+	return answer.GetStatement(), err
 }
 
-func (s *site) dataset(r *http.Request) (*page, error) {
-	id, err := needed(r, "id", "dataset")
+func (s *site) statement(r *http.Request) (*page, error) {
+	stated, err := s.stated(r)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := s.api.GetDatasetStatement(r.Context(), &pb.GetDatasetStatementRequest{Id: id})
-	if err != nil {
-		return nil, err
+	name, command, id := stated.GetLedger().GetName(), "statement ", stated.GetDataset().GetSpec().GetId()
+	files := filesOf("name", name, "Markdown", "statement.md", "JSON", "statement.json")
+	made := &page{Title: "Statement of " + name, Section: "overview", Ledger: name}
+	if id != "" {
+		name, command = id, "dataset statement "
+		made = &page{Title: "Statement of dataset " + id, Section: "overview"}
+		files = filesOf("id", id, "Markdown", "statement.md", "JSON", "statement.json", "its ledgers as CSV",
+			"statement.csv")
 	}
-	b, err := printed(answer.GetStatement().GetMarkdown(), "accountctl dataset statement "+id)
-	b.Files = filesOf("id", id, "Markdown", "dataset-statement.md", "JSON", "dataset-statement.json",
-		"its ledgers as CSV", "dataset-statement.csv")
-	return &page{Title: "Statement of dataset " + id, Section: "overview", Body: b}, err
+	b, err := printed(stated.GetMarkdown(), "accountctl "+command+name)
+	b.Files = files
+	b.Usual = id == "" && !slices.ContainsFunc(stated.GetLedger().GetSpec().GetBudgets(),
+		func(b *pb.Budget) bool { return b.GetDelta() > 0 })
+	made.Body = b
+	return made, err
 }
 
 func printed(markdownText, command string) (statementBody, error) {

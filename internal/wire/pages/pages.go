@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package pages reads which part of a list a request asks for, and makes the token with which the list goes
-// on: of ledgers, of datasets and of a ledger's entries.
+// on: of ledgers and of a ledger's entries.
 package pages
 
 import (
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -28,7 +29,11 @@ func ToLedgers(r *pb.ListLedgersRequest) (Ledgers, error) {
 	if err != nil {
 		return Ledgers{}, err
 	}
-	if err := wire.CheckPrefix("prefix", r.GetPrefix()); err != nil {
+	check := wire.CheckPrefix
+	if ledger.IsDataset(r.GetPrefix()) {
+		check = wire.CheckLedgerName
+	}
+	if err := check("prefix", r.GetPrefix()); err != nil && r.GetPrefix() != ledger.DatasetsPrefix {
 		return Ledgers{}, err
 	}
 	page := Ledgers{Prefix: r.GetPrefix(), Limit: limit}
@@ -112,9 +117,8 @@ const (
 // A page token is the kind of list, what it was asked for and where to go on,
 // so that one of another list is refused.
 const (
-	tokenLedgers  = "ledgers"
-	tokenEntries  = "entries"
-	tokenDatasets = "datasets"
+	tokenLedgers = "ledgers"
+	tokenEntries = "entries"
 )
 
 // toToken joins with a byte that is in no part.
@@ -155,24 +159,4 @@ func fromNameToken(token, kind, subject string) (last, hidden string, err error)
 func wrongToken(token string) error {
 	return wire.Invalid("page_token", wire.Quote(token),
 		"the next_page_token of the page before, with the same list, prefix and filter")
-}
-
-// Datasets is a Ledgers of datasets.
-type Datasets struct {
-	After, Hidden string
-	Limit         int
-}
-
-// ToDatasets converts a request for a page.
-func ToDatasets(r *pb.ListDatasetsRequest) (page Datasets, err error) {
-	if page.Limit, err = toSize(r.GetPageSize()); err != nil || r.GetPageToken() == "" {
-		return page, err
-	}
-	page.After, page.Hidden, err = fromNameToken(r.PageToken, tokenDatasets, "")
-	return page, err
-}
-
-// TokenAt is Ledgers's.
-func (Datasets) TokenAt(last, hidden string) string {
-	return toNameToken(tokenDatasets, "", last, hidden)
 }

@@ -65,16 +65,21 @@ func withGap(q accountant.Question, gap *float64) (accountant.Question, error) {
 func toLedger(name string) (string, error) { return name, CheckAsked("ledger", name) }
 
 // CheckAsked accepts the names of ledgers. What is asked of a dataset rests on all that its
-// ledgers rest on, which its own statement says. The daemon's own ledgers charge nothing, and "ε ≤ 0" of one of them
-// would be read as the cost of what it lists.
+// ledgers rest on, which its own statement says.
 func CheckAsked(field, name string) error {
-	switch {
-	case ledger.IsSystem(name):
-		return wire.Invalid(field, wire.Quote(name), "a ledger that charges of its own are made to; this one is the "+
-			"daemon's own record, and accountctl ledger entries shows which ledgers it names")
-	case ledger.IsDataset(name):
+	if ledger.IsDataset(name) {
 		return wire.Invalid(field, wire.Quote(name), "a ledger; a dataset's answers are in its statement: accountctl "+
 			"dataset statement")
+	}
+	return CheckStated(field, name)
+}
+
+// CheckStated accepts the names of what has a statement: ledgers and datasets' records. The daemon's own ledgers charge
+// nothing, and "ε ≤ 0" of one of them would be read as the cost of what it lists.
+func CheckStated(field, name string) error {
+	if ledger.IsSystem(name) {
+		return wire.Invalid(field, wire.Quote(name), "a ledger that charges of its own are made to; this one is the "+
+			"daemon's own record, and accountctl ledger entries shows which ledgers it names")
 	}
 	return wire.CheckLedgerName(field, name)
 }

@@ -63,6 +63,7 @@ func StatementDeltas(asked []float64, budgets []accountant.Budget) []float64 {
 
 // Statement is what is stated of a ledger.
 type Statement struct {
+	Of        ledger.View // what was asked about: of a dataset that shares a budget, not what the numbers are of
 	View      ledger.View
 	Stated    []mechanism.Part // what the numbers are of
 	Privacy   []StatedPrivacy
@@ -75,9 +76,9 @@ type Statement struct {
 	Stopped   bool // the time ran out before the numbers were as tight as they get
 	Version   string
 	Time      time.Time
-	Notes     []string // on the dataset and its other ledgers, in whole sentences
-	Ledgers   int      // of a dataset; Stated is what was charged to them so far
-	Access    []string // what the access policy leaves to trust, in whole sentences
+	Notes     []string            // on the dataset and its other ledgers, in whole sentences
+	Ledgers   []*pb.DatasetLedger // of a dataset; Stated is what was charged to them so far
+	Access    []string            // what the access policy leaves to trust, in whole sentences
 }
 
 // OtherLedgers says that a ledger's numbers are not those of all its data.
@@ -107,7 +108,10 @@ type GroupPrivacy struct {
 func FromStatement(s Statement) *pb.Statement {
 	out := &pb.Statement{
 		Ledger: wire.FromBalances(s.View), Guarantee: s.View.Guarantee, Advantage: &s.Advantage,
-		Assumptions: assumptions(s), Version: s.Version, Time: timestamppb.New(s.Time),
+		Assumptions: assumptions(s), Version: s.Version, Time: timestamppb.New(s.Time), Ledgers: s.Ledgers,
+	}
+	if s.Of.Dataset != nil {
+		out.Dataset = wire.FromDataset(s.Of)
 	}
 	var deltas []float64
 	for _, p := range s.Privacy {

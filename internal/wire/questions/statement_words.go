@@ -102,10 +102,10 @@ func (s Statement) isDataset() bool { return s.View.Genesis.Spec.Dataset != nil 
 
 // ledgers are a dataset's.
 func (s Statement) ledgers() string {
-	if s.Ledgers == 1 {
+	if len(s.Ledgers) == 1 {
 		return "its one ledger"
 	}
-	return fmt.Sprintf("its %d ledgers", s.Ledgers)
+	return fmt.Sprintf("its %d ledgers", len(s.Ledgers))
 }
 
 // sections are what else a reader has to know.

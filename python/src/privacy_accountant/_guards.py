@@ -31,7 +31,7 @@ def told_of_dataset(plan: Plan[pb.CreateDatasetResponse]) -> Plan[pb.CreateDatas
 
     def finish(made: pb.CreateDatasetResponse) -> pb.CreateDatasetResponse:
         if made.created:
-            _tell(f"dataset {asked.id}", asked.budgets, made.dataset.spec.budgets)
+            _tell(f"dataset {asked.id}", asked.budgets, made.ledger.dataset.spec.budgets)
         return made
 
     return replace(plan, finish=finish)

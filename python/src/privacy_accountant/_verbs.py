@@ -217,25 +217,11 @@ def create_dataset(dataset: str, adjacency: str | int, independent_of_outputs: b
     return Plan("create_dataset", dataset, "CreateDataset", request, same)
 
 
-def get_dataset(dataset: str) -> Plan[pb.Dataset]:
-    return Plan("get_dataset", dataset, "GetDataset", pb.GetDatasetRequest(id=dataset), lambda a: a.dataset)
-
-
-def list_datasets(token: str) -> Plan[tuple[Sequence[pb.Dataset], str]]:
-    return Plan("datasets", "", "ListDatasets", pb.ListDatasetsRequest(page_token=token),
-                lambda a: (a.datasets, a.next_page_token))
-
-
 def amend_dataset(dataset: str, reason: str, request_id: str | None,
                   changes: Mapping[str, Any]) -> Plan[pb.WriteResponse]:
     content = fill(pb.AmendDataset(), "amend", {"reason": reason, **changes})
     key = str(uuid.uuid4()) if request_id is None else request_id  # a client has no lane of a dataset
     return write("amend_dataset", f"dataset:{dataset}", "AmendDataset", content, key)
-
-
-def dataset_statement(dataset: str, deltas: Iterable[float]) -> Plan[pb.GetDatasetStatementResponse]:
-    request = fill(pb.GetDatasetStatementRequest(id=dataset), "statement", {"deltas": deltas})
-    return Plan("dataset_statement", dataset, "GetDatasetStatement", request, same)
 
 
 def get_writer(ledger: str, writer: str) -> Plan[pb.GetWriterResponse]:

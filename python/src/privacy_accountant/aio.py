@@ -181,26 +181,11 @@ class AsyncClient:
         plan = verbs.create_dataset(dataset, adjacency, independent_of_outputs, reason, propose, spec)
         return await self._carry_out(guards.told_of_dataset(plan), deadline)
 
-    async def get_dataset(self, dataset: str, *, deadline: float | None = None) -> pb.Dataset:
-        return await self._carry_out(verbs.get_dataset(dataset), deadline)
-
-    async def datasets(self, *, deadline: float | None = None) -> AsyncIterator[pb.Dataset]:
-        token, more = "", True
-        while more:
-            page, token = await self._carry_out(verbs.list_datasets(token), deadline)
-            for dataset in page:
-                yield dataset
-            more = token != ""
-
     async def amend_dataset(
         self, dataset: str, reason: str, *, request_id: str | None = None, deadline: float | None = None,
         **changes: Unpack[AmendDatasetOptions],
     ) -> pb.WriteResponse:
         return await self._carry_out(verbs.amend_dataset(dataset, reason, request_id, changes), deadline)
-
-    async def dataset_statement(self, dataset: str, deltas: Iterable[float] = (), *,
-                                deadline: float | None = None) -> pb.GetDatasetStatementResponse:
-        return await self._carry_out(verbs.dataset_statement(dataset, deltas), deadline)
 
     # Writes
 
@@ -303,10 +288,9 @@ class AsyncClient:
         if ledger:
             yield ledger
             return
-        async for one in self.ledgers(deadline=deadline):
-            yield one.name
-        async for dataset in self.datasets(deadline=deadline):
-            yield dataset.name
+        for prefix in ("", "dataset:"):
+            async for one in self.ledgers(prefix, deadline=deadline):
+                yield one.name
 
     async def approve(self, ledger: str, proposal: int, comment: str = "", *, request_id: str | None = None,
                       deadline: float | None = None) -> pb.WriteResponse:

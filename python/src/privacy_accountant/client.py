@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
@@ -130,12 +129,13 @@ class Client(Caller):
         return self._carry_out(guards.told(verbs.create_ledger(name, adjacency, spec)), deadline)
 
     def get_ledger(self, name: str, *, reservations_from: int = 0, deadline: float | None = None) -> pb.Ledger:
-        """A ledger's committed state, with balances. Of its reservations those from position reservations_from on:
-        where an answer has left out what is open of some, the position of the first such one gets the next part."""
+        """A ledger's committed state, with balances; name is "dataset:survey" for that of a dataset. Of its
+        reservations those from position reservations_from on: where an answer has left out what is open of some, the
+        position of the first such one gets the next part."""
         return self._carry_out(verbs.get_ledger(name, reservations_from), deadline)
 
     def ledgers(self, prefix: str = "", *, deadline: float | None = None) -> Iterator[pb.Ledger]:
-        """The ledgers whose names start with prefix, by name."""
+        """The ledgers whose names start with prefix, by name; the datasets, if that is "dataset:"."""
         return self._pages(lambda token: verbs.list_ledgers(prefix, token), deadline)
 
     def close_ledger(self, name: str, reason: str = "", *, request_id: str | None = None,
@@ -164,8 +164,9 @@ class Client(Caller):
         return self._carry_out(verbs.store_status(), deadline)
 
     def statement(self, ledger: str, deltas: Iterable[float] = (), *, deadline: float | None = None) -> pb.Statement:
-        """What a model card needs to say of a ledger's privacy: ε at each of deltas, or at the daemon's own.
-        Its `markdown` is for people, for example in a model card."""
+        """What a model card needs to say of a ledger's privacy: ε at each of deltas, or at the daemon's own. Of a
+        dataset ("dataset:survey") it is of all its ledgers together, which are listed. Its `markdown` is for
+        people, for example in a model card."""
         return self._carry_out(verbs.statement(ledger, deltas), deadline)
 
     # Datasets
@@ -188,18 +189,10 @@ class Client(Caller):
         which ledgers there were depended on outputs; it counts where adopted ledgers were charged.
 
         propose: registers it as a proposal, which an access policy that asks for two people demands: ledgers can take
-        nothing from its budget until another officer approves it (approve(answer.dataset.name, answer.proposal)).
+        nothing from its budget until another officer approves it (approve(answer.ledger.name, answer.proposal)).
         """
         plan = verbs.create_dataset(dataset, adjacency, independent_of_outputs, reason, propose, spec)
         return self._carry_out(guards.told_of_dataset(plan), deadline)
-
-    def get_dataset(self, dataset: str, *, deadline: float | None = None) -> pb.Dataset:
-        """A dataset's committed state: its versions, and what is spent, held and left of its budgets."""
-        return self._carry_out(verbs.get_dataset(dataset), deadline)
-
-    def datasets(self, *, deadline: float | None = None) -> Iterator[pb.Dataset]:
-        """The registered datasets, by name. get_dataset has their versions and how their budgets stand."""
-        return self._pages(verbs.list_datasets, deadline)
 
     def amend_dataset(
         self, dataset: str, reason: str, *, request_id: str | None = None, deadline: float | None = None,
@@ -212,12 +205,6 @@ class Client(Caller):
         depend on outputs, and add_version={"of": "survey@2027", "derived_from": ["survey@2026"]}.
         """
         return self._carry_out(verbs.amend_dataset(dataset, reason, request_id, changes), deadline)
-
-    def dataset_statement(self, dataset: str, deltas: Iterable[float] = (), *,
-                          deadline: float | None = None) -> pb.GetDatasetStatementResponse:
-        """What holds for all that was, and will be, released from all ledgers of a dataset together, and what each
-        of them takes; `statement.markdown` of the answer is for people."""
-        return self._carry_out(verbs.dataset_statement(dataset, deltas), deadline)
 
     # Writes
 
@@ -338,7 +325,7 @@ class Client(Caller):
             client.propose("team/mnist", refund={"position": 7, "nothing_released": True, "reason": "it never ran"})
 
         refund, free, raise_budgets, reconcile: what the method of that name does, proposed. amend_dataset: a change
-        of a dataset's budgets or caps; the ledger is the dataset's record then (get_dataset(…).name).
+        of a dataset's budgets or caps; the ledger is the dataset's record then ("dataset:survey").
         """
         return self._carry_out(
             verbs.propose(ledger, refund, free, raise_budgets, reconcile, amend_dataset, request_id), deadline)
@@ -346,8 +333,8 @@ class Client(Caller):
     def proposals(self, ledger: str = "", *, deadline: float | None = None) -> Iterator[tuple[str, pb.Proposal]]:
         """What was proposed and neither approved nor withdrawn, each with the name of its ledger: of one ledger, or
         of all ledgers and records of datasets that you may see. Those whose expire_time is over are among them."""
-        names: Iterable[str] = [ledger] if ledger else itertools.chain(
-            (x.name for x in self.ledgers(deadline=deadline)), (d.name for d in self.datasets(deadline=deadline)))
+        names: Iterable[str] = [ledger] if ledger else (
+            x.name for prefix in ("", "dataset:") for x in self.ledgers(prefix, deadline=deadline))
         for name in names:
             for proposal in self.get_ledger(name, deadline=deadline).proposals:
                 yield name, proposal

@@ -13,6 +13,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire/wirejson"
 )
@@ -77,14 +78,11 @@ func namesOf(ctx context.Context, daemon *client.Client, args []string) func(fun
 			yield(args[0], nil)
 			return
 		}
-		for l, err := range daemon.ListLedgers(ctx, "") {
-			if !yield(l.GetName(), err) {
-				return
-			}
-		}
-		for d, err := range daemon.ListDatasets(ctx) {
-			if !yield(d.GetName(), err) {
-				return
+		for _, prefix := range []string{"", ledger.DatasetsPrefix} {
+			for l, err := range daemon.ListLedgers(ctx, prefix) {
+				if !yield(l.GetName(), err) {
+					return
+				}
 			}
 		}
 	}

@@ -107,17 +107,25 @@ func (u usage) complete(p *cli.Program, c *cobra.Command) {
 	}
 }
 
-// fill gives m the fields that arguments name. NAME is the ledger's, and a field of that name need not be there.
+// fill gives m the fields that arguments name. NAME is the ledger's, and a field of that name need not be there. ID is
+// the dataset whose record a field NAME is.
 func (u usage) fill(m proto.Message, args []string) error {
 	for i, name := range append(u.arguments, u.optional...) {
 		f := fieldNamed(m, name)
 		if f == nil && name == "NAME" {
 			f = fieldNamed(m, "ledger")
 		}
+		if f == nil && name == "ID" {
+			f = fieldNamed(m, "name")
+		}
 		if f == nil || i >= len(args) {
 			continue
 		}
-		if err := values.SetField(m.ProtoReflect(), f, args[i]); err != nil {
+		text := args[i]
+		if f.Name() == "name" {
+			text = u.ledger(text)
+		}
+		if err := values.SetField(m.ProtoReflect(), f, text); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
 func amend(p *cli.Program) *cobra.Command {
@@ -66,17 +67,17 @@ func complete(ctx context.Context, c *cobra.Command, daemon *client.Client, id s
 	if len(m.Budgets) == 0 && !charge && !share {
 		return nil
 	}
-	answer, err := daemon.GetDataset(ctx, id)
+	answer, err := daemon.GetLedger(ctx, ledger.DatasetName(id))
 	if err != nil {
 		return err
 	}
-	d := answer.GetDataset()
+	d := answer.GetLedger()
 	if charge || share {
 		if !charge {
-			caps.Charge = d.GetSpec().GetCaps().GetCharge()
+			caps.Charge = d.GetDataset().GetSpec().GetCaps().GetCharge()
 		}
 		if !share {
-			caps.Ledger = d.GetSpec().GetCaps().GetLedger()
+			caps.Ledger = d.GetDataset().GetSpec().GetCaps().GetLedger()
 		}
 		m.Caps = caps
 	}

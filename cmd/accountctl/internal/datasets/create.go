@@ -95,20 +95,20 @@ Identifiers that differ only in case, white space or invisible characters are th
 		if !answer.GetCreated() {
 			what = "registered already with this specification: dataset"
 		}
-		_, err = fmt.Fprintf(p.Out, "%s %s\n", what, cli.Clean(answer.GetDataset().GetSpec().GetId()))
+		_, err = fmt.Fprintf(p.Out, "%s %s\n", what, cli.Clean(answer.GetLedger().GetDataset().GetSpec().GetId()))
 		for _, name := range answer.GetAdopted() {
 			if err == nil {
 				_, err = fmt.Fprintf(p.Out, "adopted ledger %s\n", name)
 			}
 		}
-		for _, said := range guards.Says(spec.GetBudgets(), answer.GetDataset().GetSpec().GetBudgets()) {
+		for _, said := range guards.Says(spec.GetBudgets(), answer.GetLedger().GetDataset().GetSpec().GetBudgets()) {
 			if err == nil && answer.GetCreated() {
 				_, err = fmt.Fprintf(p.Out, "\n%s\n", cli.Wrap(strings.ToUpper(said[:1])+said[1:]+"."))
 			}
 		}
 		if at := answer.GetProposal(); at > 0 && err == nil {
 			_, err = fmt.Fprintf(p.Out, "ledgers can take nothing from its budget until another officer approves it: "+
-				"accountctl approvals approve %s --proposal %d\n", answer.GetDataset().GetName(), at)
+				"accountctl approvals approve %s --proposal %d\n", answer.GetLedger().GetName(), at)
 		}
 		return err
 	}

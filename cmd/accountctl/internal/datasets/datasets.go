@@ -70,21 +70,16 @@ func capsFlags(c *cobra.Command, caps *accountantv1.DatasetCaps) {
 }
 
 // state is a dataset's in one word.
-func state(d *accountantv1.Dataset) string {
-	switch {
-	case d.GetClosed():
-		return "closed"
-	case d.GetNeedsReconciling():
-		return "needs reconciling"
-	case d.GetNeedsConfirming():
+func state(l *accountantv1.Ledger) string {
+	if l.GetDataset().GetNeedsConfirming() && !l.GetClosed() && !l.GetNeedsReconciling() {
 		return "waits for another officer's approval"
 	}
-	return "open"
+	return spelling.State(l)
 }
 
 // write writes a dataset for people.
-func write(p *cli.Program, d *accountantv1.Dataset) {
-	s := d.GetSpec()
+func write(p *cli.Program, l *accountantv1.Ledger) {
+	d, s := l.GetDataset(), l.GetDataset().GetSpec()
 	approved := ""
 	if by := d.GetConfirmedBy(); by != "" {
 		approved = "by " + by
@@ -93,7 +88,7 @@ func write(p *cli.Program, d *accountantv1.Dataset) {
 		{"dataset", spelling.Identifier(s.GetId())},
 		{"title", s.GetTitle()},
 		{"owners", strings.Join(s.GetOwners(), ", ")},
-		{"state", state(d)},
+		{"state", state(l)},
 		{"adjacency", spelling.Adjacency(s.GetAdjacency())},
 		{"privacy unit", s.GetPrivacyUnit()},
 		{"records per unit", fmt.Sprintf("at most %d, by: %s", s.GetMaxRecordsPerUnit(), s.GetBoundEnforcedBy())},
@@ -102,15 +97,15 @@ func write(p *cli.Program, d *accountantv1.Dataset) {
 		{"independence", s.GetIndependence()},
 		{"caps", capsText(s.GetCaps())},
 		{"labels", spelling.Labels(s.GetLabels())},
-		{"registered", spelling.Time(d.GetCreateTime()) + " by " + d.GetPrincipal()},
+		{"registered", spelling.Time(l.GetCreateTime()) + " by " + l.GetPrincipal()},
 		{"approved", approved},
-		{"record", d.GetName()},
+		{"record", l.GetName()},
 	})
 	cli.Section(p, cli.Columns("VERSION", "DERIVED FROM"), d.GetVersions(), func(v *accountantv1.DatasetVersion) []any {
 		return []any{spelling.Reference(v.GetOf()), references(v.GetDerivedFrom())}
 	})
-	answers.WriteBudgets(p, "BY LEDGERS", d.GetBudgets())
-	for _, a := range d.GetAssumptions() {
+	answers.WriteBudgets(p, "BY LEDGERS", l.GetBudgets())
+	for _, a := range l.GetAssumptions() {
 		text := fmt.Sprintf("Entry %d: %s", a.GetPosition(), cli.Clean(a.GetText()))
 		_, _ = fmt.Fprintf(p.Out, "\n%s\n", cli.Wrap(text))
 	}

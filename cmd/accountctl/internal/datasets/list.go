@@ -11,22 +11,23 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 func list(p *cli.Program) *cobra.Command {
-	list := calls.List[*accountantv1.Dataset]{
-		Request: &accountantv1.ListDatasetsRequest{},
-		Rows: cli.List[*accountantv1.Dataset]{
+	list := calls.List[*accountantv1.Ledger]{
+		Request: &accountantv1.ListLedgersRequest{Prefix: ledger.DatasetsPrefix},
+		Rows: cli.List[*accountantv1.Ledger]{
 			Columns: cli.Columns("DATASET, 24", "STATE", "ADJACENCY", "UNIT, 12", "BUDGET, wide", "OWNERS, wide",
 				"REGISTERED, wide", "REGISTERED, narrow"),
-			Row: func(d *accountantv1.Dataset) []any {
-				s := d.GetSpec()
+			Row: func(l *accountantv1.Ledger) []any {
+				d, s := l.GetDataset(), l.GetDataset().GetSpec()
 				name := spelling.Reference(&accountantv1.DatasetReference{Id: spelling.Identifier(s.GetId()),
 					Version: s.GetVersion()})
-				return []any{name, state(d), spelling.Adjacency(s.GetAdjacency()), s.GetPrivacyUnit(), budgetText(d),
-					strings.Join(s.GetOwners(), ", "), spelling.Time(d.GetCreateTime()),
-					d.GetCreateTime().AsTime().Format(time.DateOnly)}
+				return []any{name, state(l), spelling.Adjacency(s.GetAdjacency()), s.GetPrivacyUnit(), budgetText(d),
+					strings.Join(s.GetOwners(), ", "), spelling.Time(l.GetCreateTime()),
+					l.GetCreateTime().AsTime().Format(time.DateOnly)}
 			},
 			Empty: func() string { return cli.NoDataset },
 		},

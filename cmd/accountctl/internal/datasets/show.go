@@ -11,10 +11,10 @@ import (
 )
 
 func show(p *cli.Program) *cobra.Command {
-	call := calls.Call[*accountantv1.GetDatasetResponse]{
-		Request: &accountantv1.GetDatasetRequest{},
-		Show: func(p *cli.Program, _ string, a *accountantv1.GetDatasetResponse) error {
-			write(p, a.GetDataset())
+	call := calls.Call[*accountantv1.GetLedgerResponse]{
+		Request: &accountantv1.GetLedgerRequest{},
+		Show: func(p *cli.Program, _ string, a *accountantv1.GetLedgerResponse) error {
+			write(p, a.GetLedger())
 			return nil
 		},
 	}

@@ -3,20 +3,27 @@
 package datasets
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
+	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
 func statementOf(p *cli.Program) *cobra.Command {
-	call := calls.Call[*accountantv1.GetDatasetStatementResponse]{
-		Request:  &accountantv1.GetDatasetStatementRequest{},
+	request := &accountantv1.GetStatementRequest{}
+	call := calls.Call[*accountantv1.Statement]{
+		Request:  request,
 		Formats:  []string{cli.FormatMarkdown, cli.FormatJSON},
 		Document: true,
-		Show: func(p *cli.Program, _ string, a *accountantv1.GetDatasetStatementResponse) error {
-			_, err := p.Out.WriteString(a.GetStatement().GetMarkdown())
+		Ask: func(ctx context.Context, daemon *client.Client) (*accountantv1.Statement, error) {
+			return daemon.Statement(ctx, request.GetName(), request.GetDeltas()...)
+		},
+		Show: func(p *cli.Program, _ string, s *accountantv1.Statement) error {
+			_, err := p.Out.WriteString(s.GetMarkdown())
 			return err
 		},
 	}

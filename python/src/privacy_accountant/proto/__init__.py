@@ -3,7 +3,6 @@ from .answer_pb2 import *  # noqa: F403
 from .audit_pb2 import *  # noqa: F403
 from .calibrate_pb2 import *  # noqa: F403
 from .curve_pb2 import *  # noqa: F403
-from .dataset_pb2 import *  # noqa: F403
 from .ledger_pb2 import *  # noqa: F403
 from .mechanism_pb2 import *  # noqa: F403
 from .options_pb2 import *  # noqa: F403

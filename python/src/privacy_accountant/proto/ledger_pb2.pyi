@@ -219,6 +219,22 @@ class Commit(_message.Message):
     reservation: int
     def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ..., reservation: _Optional[int] = ..., holder: _Optional[str] = ...) -> None: ...
 
+class Dataset(_message.Message):
+    __slots__ = ["budget_of", "confirmation", "confirmed_by", "needs_confirming", "spec", "versions"]
+    BUDGET_OF_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMATION_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_BY_FIELD_NUMBER: _ClassVar[int]
+    NEEDS_CONFIRMING_FIELD_NUMBER: _ClassVar[int]
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    budget_of: str
+    confirmation: Approval
+    confirmed_by: str
+    needs_confirming: bool
+    spec: DatasetSpec
+    versions: _containers.RepeatedCompositeFieldContainer[DatasetVersion]
+    def __init__(self, spec: _Optional[_Union[DatasetSpec, _Mapping]] = ..., budget_of: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[DatasetVersion, _Mapping]]] = ..., needs_confirming: bool = ..., confirmation: _Optional[_Union[Approval, _Mapping]] = ..., confirmed_by: _Optional[str] = ...) -> None: ...
+
 class DatasetCaps(_message.Message):
     __slots__ = ["charge", "ledger"]
     CHARGE_FIELD_NUMBER: _ClassVar[int]
@@ -234,6 +250,43 @@ class DatasetReference(_message.Message):
     id: str
     version: str
     def __init__(self, id: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+
+class DatasetSpec(_message.Message):
+    __slots__ = ["adjacency", "bound_enforced_by", "budgets", "caps", "derived_from", "id", "independence", "labels", "max_records_per_unit", "owners", "privacy_unit", "title", "version"]
+    class LabelsEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ADJACENCY_FIELD_NUMBER: _ClassVar[int]
+    BOUND_ENFORCED_BY_FIELD_NUMBER: _ClassVar[int]
+    BUDGETS_FIELD_NUMBER: _ClassVar[int]
+    CAPS_FIELD_NUMBER: _ClassVar[int]
+    DERIVED_FROM_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    INDEPENDENCE_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    MAX_RECORDS_PER_UNIT_FIELD_NUMBER: _ClassVar[int]
+    OWNERS_FIELD_NUMBER: _ClassVar[int]
+    PRIVACY_UNIT_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    adjacency: _mechanism_pb2.Workload.Adjacency
+    bound_enforced_by: str
+    budgets: _containers.RepeatedCompositeFieldContainer[Budget]
+    caps: DatasetCaps
+    derived_from: _containers.RepeatedCompositeFieldContainer[DatasetReference]
+    id: str
+    independence: str
+    labels: _containers.ScalarMap[str, str]
+    max_records_per_unit: int
+    owners: _containers.RepeatedScalarFieldContainer[str]
+    privacy_unit: str
+    title: str
+    version: str
+    def __init__(self, id: _Optional[str] = ..., version: _Optional[str] = ..., title: _Optional[str] = ..., owners: _Optional[_Iterable[str]] = ..., adjacency: _Optional[_Union[_mechanism_pb2.Workload.Adjacency, str]] = ..., privacy_unit: _Optional[str] = ..., max_records_per_unit: _Optional[int] = ..., bound_enforced_by: _Optional[str] = ..., budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., caps: _Optional[_Union[DatasetCaps, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., derived_from: _Optional[_Iterable[_Union[DatasetReference, _Mapping]]] = ..., independence: _Optional[str] = ...) -> None: ...
 
 class DatasetVersion(_message.Message):
     __slots__ = ["derived_from", "of"]
@@ -321,12 +374,13 @@ class Free(_message.Message):
     def __init__(self, reservation: _Optional[int] = ..., nothing_released: bool = ..., reason: _Optional[str] = ..., events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ...) -> None: ...
 
 class Ledger(_message.Message):
-    __slots__ = ["acknowledgements", "assumptions", "budgets", "closed", "create_time", "distinct_mechanisms", "head_hash", "name", "needs_reconciling", "plan", "position", "principal", "proposals", "reservations", "spec", "store_id", "total_count"]
+    __slots__ = ["acknowledgements", "assumptions", "budgets", "closed", "create_time", "dataset", "distinct_mechanisms", "head_hash", "name", "needs_reconciling", "plan", "position", "principal", "proposals", "reservations", "spec", "store_id", "total_count"]
     ACKNOWLEDGEMENTS_FIELD_NUMBER: _ClassVar[int]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
     BUDGETS_FIELD_NUMBER: _ClassVar[int]
     CLOSED_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    DATASET_FIELD_NUMBER: _ClassVar[int]
     DISTINCT_MECHANISMS_FIELD_NUMBER: _ClassVar[int]
     HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -344,6 +398,7 @@ class Ledger(_message.Message):
     budgets: _containers.RepeatedCompositeFieldContainer[BudgetBalance]
     closed: bool
     create_time: _timestamp_pb2.Timestamp
+    dataset: Dataset
     distinct_mechanisms: int
     head_hash: bytes
     name: str
@@ -356,7 +411,7 @@ class Ledger(_message.Message):
     spec: LedgerSpec
     store_id: str
     total_count: int
-    def __init__(self, spec: _Optional[_Union[LedgerSpec, _Mapping]] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., principal: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., closed: bool = ..., distinct_mechanisms: _Optional[int] = ..., total_count: _Optional[int] = ..., store_id: _Optional[str] = ..., name: _Optional[str] = ..., budgets: _Optional[_Iterable[_Union[BudgetBalance, _Mapping]]] = ..., plan: _Optional[_Iterable[_Union[PlanBalance, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., assumptions: _Optional[_Iterable[_Union[Assumption, _Mapping]]] = ..., needs_reconciling: bool = ..., acknowledgements: _Optional[_Iterable[_Union[Acknowledgement, _Mapping]]] = ..., proposals: _Optional[_Iterable[_Union[Proposal, _Mapping]]] = ...) -> None: ...
+    def __init__(self, spec: _Optional[_Union[LedgerSpec, _Mapping]] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., principal: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., closed: bool = ..., distinct_mechanisms: _Optional[int] = ..., total_count: _Optional[int] = ..., store_id: _Optional[str] = ..., name: _Optional[str] = ..., budgets: _Optional[_Iterable[_Union[BudgetBalance, _Mapping]]] = ..., plan: _Optional[_Iterable[_Union[PlanBalance, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., assumptions: _Optional[_Iterable[_Union[Assumption, _Mapping]]] = ..., needs_reconciling: bool = ..., acknowledgements: _Optional[_Iterable[_Union[Acknowledgement, _Mapping]]] = ..., proposals: _Optional[_Iterable[_Union[Proposal, _Mapping]]] = ..., dataset: _Optional[_Union[Dataset, _Mapping]] = ...) -> None: ...
 
 class LedgerRange(_message.Message):
     __slots__ = ["first", "last", "prefix"]

@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import descriptor_pb2 as google_dot_protobuf_dot_descriptor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x61\x63\x63ountant/v1/options.proto\x12\raccountant.v1\x1a google/protobuf/descriptor.proto\"\x9c\x04\n\x06\x41\x63\x63\x65ss\x12(\n\x04role\x18\x01 \x01(\x0e\x32\x1a.accountant.v1.Access.Role\x12*\n\x05scope\x18\x02 \x01(\x0e\x32\x1b.accountant.v1.Access.Scope\x12,\n\x06people\x18\x03 \x01(\x0e\x32\x1c.accountant.v1.Access.People\x12\x12\n\nown_socket\x18\x04 \x01(\x08\x12\x15\n\rviewers_check\x18\x05 \x01(\x08\"p\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\n\n\x06VIEWER\x10\x01\x12\x0c\n\x08REPORTER\x10\x02\x12\x0b\n\x07MANAGER\x10\x03\x12\x0b\n\x07OFFICER\x10\x04\x12\x0b\n\x07\x41UDITOR\x10\x05\x12\x11\n\rADMINISTRATOR\x10\x06\"\xa0\x01\n\x05Scope\x12\x15\n\x11SCOPE_UNSPECIFIED\x10\x00\x12\x0b\n\x07LEDGERS\x10\x01\x12\x17\n\x13LEDGERS_OR_WORKLOAD\x10\x02\x12\x0e\n\nNEW_LEDGER\x10\x03\x12\t\n\x05SHOWN\x10\x04\x12\x0b\n\x07\x44\x41TASET\x10\x05\x12\x15\n\x11\x44\x41TASET_STATEMENT\x10\x06\x12\x0e\n\nEVERYTHING\x10\x07\x12\x0b\n\x07ONESELF\x10\x08\"N\n\x06People\x12\x16\n\x12PEOPLE_UNSPECIFIED\x10\x00\x12\x07\n\x03TWO\x10\x01\x12\x0e\n\nONE_OF_TWO\x10\x02\x12\x13\n\x0fTWO_FOR_BUDGETS\x10\x03:G\n\x06\x61\x63\x63\x65ss\x12\x1e.google.protobuf.MethodOptions\x18\xb4\x87\x03 \x01(\x0b\x32\x15.accountant.v1.AccessBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x61\x63\x63ountant/v1/options.proto\x12\raccountant.v1\x1a google/protobuf/descriptor.proto\"\xf7\x03\n\x06\x41\x63\x63\x65ss\x12(\n\x04role\x18\x01 \x01(\x0e\x32\x1a.accountant.v1.Access.Role\x12*\n\x05scope\x18\x02 \x01(\x0e\x32\x1b.accountant.v1.Access.Scope\x12,\n\x06people\x18\x03 \x01(\x0e\x32\x1c.accountant.v1.Access.People\x12\x12\n\nown_socket\x18\x04 \x01(\x08\x12\x15\n\rviewers_check\x18\x05 \x01(\x08\"p\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\n\n\x06VIEWER\x10\x01\x12\x0c\n\x08REPORTER\x10\x02\x12\x0b\n\x07MANAGER\x10\x03\x12\x0b\n\x07OFFICER\x10\x04\x12\x0b\n\x07\x41UDITOR\x10\x05\x12\x11\n\rADMINISTRATOR\x10\x06\"|\n\x05Scope\x12\x15\n\x11SCOPE_UNSPECIFIED\x10\x00\x12\x0b\n\x07LEDGERS\x10\x01\x12\x17\n\x13LEDGERS_OR_WORKLOAD\x10\x02\x12\x0e\n\nNEW_LEDGER\x10\x03\x12\t\n\x05SHOWN\x10\x04\x12\x0e\n\nEVERYTHING\x10\x05\x12\x0b\n\x07ONESELF\x10\x06\"N\n\x06People\x12\x16\n\x12PEOPLE_UNSPECIFIED\x10\x00\x12\x07\n\x03TWO\x10\x01\x12\x0e\n\nONE_OF_TWO\x10\x02\x12\x13\n\x0fTWO_FOR_BUDGETS\x10\x03:G\n\x06\x61\x63\x63\x65ss\x12\x1e.google.protobuf.MethodOptions\x18\xb4\x87\x03 \x01(\x0b\x32\x15.accountant.v1.AccessBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, __name__, globals())
@@ -24,11 +24,11 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
   DESCRIPTOR._serialized_options = b'ZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1'
   _ACCESS._serialized_start=81
-  _ACCESS._serialized_end=621
+  _ACCESS._serialized_end=584
   _ACCESS_ROLE._serialized_start=266
   _ACCESS_ROLE._serialized_end=378
-  _ACCESS_SCOPE._serialized_start=381
-  _ACCESS_SCOPE._serialized_end=541
-  _ACCESS_PEOPLE._serialized_start=543
-  _ACCESS_PEOPLE._serialized_end=621
+  _ACCESS_SCOPE._serialized_start=380
+  _ACCESS_SCOPE._serialized_end=504
+  _ACCESS_PEOPLE._serialized_start=506
+  _ACCESS_PEOPLE._serialized_end=584
 # @@protoc_insertion_point(module_scope)

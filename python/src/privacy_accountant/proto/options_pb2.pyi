@@ -18,8 +18,6 @@ class Access(_message.Message):
         __slots__ = []
     ADMINISTRATOR: Access.Role
     AUDITOR: Access.Role
-    DATASET: Access.Scope
-    DATASET_STATEMENT: Access.Scope
     EVERYTHING: Access.Scope
     LEDGERS: Access.Scope
     LEDGERS_OR_WORKLOAD: Access.Scope

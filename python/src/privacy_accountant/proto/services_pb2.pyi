@@ -1,7 +1,6 @@
 from . import audit_pb2 as _audit_pb2
 from . import calibrate_pb2 as _calibrate_pb2
 from . import curve_pb2 as _curve_pb2
-from . import dataset_pb2 as _dataset_pb2
 from . import ledger_pb2 as _ledger_pb2
 from . import mechanism_pb2 as _mechanism_pb2
 from . import options_pb2 as _options_pb2
@@ -135,20 +134,20 @@ class CreateDatasetRequest(_message.Message):
     independent_of_outputs: bool
     propose: bool
     reason: str
-    spec: _dataset_pb2.DatasetSpec
-    def __init__(self, spec: _Optional[_Union[_dataset_pb2.DatasetSpec, _Mapping]] = ..., independent_of_outputs: bool = ..., reason: _Optional[str] = ..., propose: bool = ...) -> None: ...
+    spec: _ledger_pb2.DatasetSpec
+    def __init__(self, spec: _Optional[_Union[_ledger_pb2.DatasetSpec, _Mapping]] = ..., independent_of_outputs: bool = ..., reason: _Optional[str] = ..., propose: bool = ...) -> None: ...
 
 class CreateDatasetResponse(_message.Message):
-    __slots__ = ["adopted", "created", "dataset", "proposal"]
+    __slots__ = ["adopted", "created", "ledger", "proposal"]
     ADOPTED_FIELD_NUMBER: _ClassVar[int]
     CREATED_FIELD_NUMBER: _ClassVar[int]
-    DATASET_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
     PROPOSAL_FIELD_NUMBER: _ClassVar[int]
     adopted: _containers.RepeatedScalarFieldContainer[str]
     created: bool
-    dataset: _dataset_pb2.Dataset
+    ledger: _ledger_pb2.Ledger
     proposal: int
-    def __init__(self, dataset: _Optional[_Union[_dataset_pb2.Dataset, _Mapping]] = ..., created: bool = ..., adopted: _Optional[_Iterable[str]] = ..., proposal: _Optional[int] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., created: bool = ..., adopted: _Optional[_Iterable[str]] = ..., proposal: _Optional[int] = ...) -> None: ...
 
 class CreateLedgerRequest(_message.Message):
     __slots__ = ["spec"]
@@ -163,6 +162,24 @@ class CreateLedgerResponse(_message.Message):
     created: bool
     ledger: _ledger_pb2.Ledger
     def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., created: bool = ...) -> None: ...
+
+class DatasetLedger(_message.Message):
+    __slots__ = ["closed", "guarantee", "name", "of", "policy", "share", "total_count"]
+    CLOSED_FIELD_NUMBER: _ClassVar[int]
+    GUARANTEE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OF_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    SHARE_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_COUNT_FIELD_NUMBER: _ClassVar[int]
+    closed: bool
+    guarantee: str
+    name: str
+    of: _ledger_pb2.DatasetReference
+    policy: _ledger_pb2.LedgerSpec.Policy
+    share: float
+    total_count: int
+    def __init__(self, name: _Optional[str] = ..., of: _Optional[_Union[_ledger_pb2.DatasetReference, _Mapping]] = ..., policy: _Optional[_Union[_ledger_pb2.LedgerSpec.Policy, str]] = ..., closed: bool = ..., total_count: _Optional[int] = ..., share: _Optional[float] = ..., guarantee: _Optional[str] = ...) -> None: ...
 
 class ExpireRequest(_message.Message):
     __slots__ = ["expire", "lane"]
@@ -217,36 +234,6 @@ class GetAccessResponse(_message.Message):
     reason: str
     two_people: bool
     def __init__(self, principal: _Optional[str] = ..., groups: _Optional[_Iterable[str]] = ..., policy_in_force: bool = ..., policy_sha256: _Optional[bytes] = ..., problem: _Optional[str] = ..., grants: _Optional[_Iterable[str]] = ..., allowed: bool = ..., reason: _Optional[str] = ..., two_people: bool = ...) -> None: ...
-
-class GetDatasetRequest(_message.Message):
-    __slots__ = ["id"]
-    ID_FIELD_NUMBER: _ClassVar[int]
-    id: str
-    def __init__(self, id: _Optional[str] = ...) -> None: ...
-
-class GetDatasetResponse(_message.Message):
-    __slots__ = ["dataset"]
-    DATASET_FIELD_NUMBER: _ClassVar[int]
-    dataset: _dataset_pb2.Dataset
-    def __init__(self, dataset: _Optional[_Union[_dataset_pb2.Dataset, _Mapping]] = ...) -> None: ...
-
-class GetDatasetStatementRequest(_message.Message):
-    __slots__ = ["deltas", "id"]
-    DELTAS_FIELD_NUMBER: _ClassVar[int]
-    ID_FIELD_NUMBER: _ClassVar[int]
-    deltas: _containers.RepeatedScalarFieldContainer[float]
-    id: str
-    def __init__(self, id: _Optional[str] = ..., deltas: _Optional[_Iterable[float]] = ...) -> None: ...
-
-class GetDatasetStatementResponse(_message.Message):
-    __slots__ = ["dataset", "ledgers", "statement"]
-    DATASET_FIELD_NUMBER: _ClassVar[int]
-    LEDGERS_FIELD_NUMBER: _ClassVar[int]
-    STATEMENT_FIELD_NUMBER: _ClassVar[int]
-    dataset: _dataset_pb2.Dataset
-    ledgers: _containers.RepeatedCompositeFieldContainer[_dataset_pb2.DatasetLedger]
-    statement: Statement
-    def __init__(self, dataset: _Optional[_Union[_dataset_pb2.Dataset, _Mapping]] = ..., statement: _Optional[_Union[Statement, _Mapping]] = ..., ledgers: _Optional[_Iterable[_Union[_dataset_pb2.DatasetLedger, _Mapping]]] = ...) -> None: ...
 
 class GetLedgerRequest(_message.Message):
     __slots__ = ["name", "reservations_from"]
@@ -329,22 +316,6 @@ class LedgerPrivacy(_message.Message):
     left: float
     privacy: QueryPrivacyResponse
     def __init__(self, ledger: _Optional[str] = ..., privacy: _Optional[_Union[QueryPrivacyResponse, _Mapping]] = ..., left: _Optional[float] = ...) -> None: ...
-
-class ListDatasetsRequest(_message.Message):
-    __slots__ = ["page_size", "page_token"]
-    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
-    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    page_size: int
-    page_token: str
-    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
-
-class ListDatasetsResponse(_message.Message):
-    __slots__ = ["datasets", "next_page_token"]
-    DATASETS_FIELD_NUMBER: _ClassVar[int]
-    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    datasets: _containers.RepeatedCompositeFieldContainer[_dataset_pb2.Dataset]
-    next_page_token: str
-    def __init__(self, datasets: _Optional[_Iterable[_Union[_dataset_pb2.Dataset, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class ListEntriesRequest(_message.Message):
     __slots__ = ["end_position", "labels", "ledger", "page_size", "page_token", "raw", "since", "start_position", "until", "writer"]
@@ -718,12 +689,14 @@ class StatedPrivacy(_message.Message):
     def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., analysis: _Optional[str] = ..., running: _Optional[float] = ..., shuffled: _Optional[float] = ..., allocated: _Optional[float] = ..., poisson_sampled: _Optional[float] = ..., shuffled_lower: _Optional[float] = ...) -> None: ...
 
 class Statement(_message.Message):
-    __slots__ = ["acknowledged_warnings", "advantage", "assumptions", "groups", "guarantee", "ledger", "markdown", "mechanisms", "mechanisms_omitted", "mu", "privacy", "rho", "sections", "summary", "time", "trade_off", "version", "warnings"]
+    __slots__ = ["acknowledged_warnings", "advantage", "assumptions", "dataset", "groups", "guarantee", "ledger", "ledgers", "markdown", "mechanisms", "mechanisms_omitted", "mu", "privacy", "rho", "sections", "summary", "time", "trade_off", "version", "warnings"]
     ACKNOWLEDGED_WARNINGS_FIELD_NUMBER: _ClassVar[int]
     ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    DATASET_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     GUARANTEE_FIELD_NUMBER: _ClassVar[int]
+    LEDGERS_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     MARKDOWN_FIELD_NUMBER: _ClassVar[int]
     MECHANISMS_FIELD_NUMBER: _ClassVar[int]
@@ -740,9 +713,11 @@ class Statement(_message.Message):
     acknowledged_warnings: _containers.RepeatedScalarFieldContainer[str]
     advantage: float
     assumptions: _containers.RepeatedScalarFieldContainer[str]
+    dataset: _ledger_pb2.Dataset
     groups: _containers.RepeatedCompositeFieldContainer[GroupPrivacy]
     guarantee: str
     ledger: _ledger_pb2.Ledger
+    ledgers: _containers.RepeatedCompositeFieldContainer[DatasetLedger]
     markdown: str
     mechanisms: _containers.RepeatedCompositeFieldContainer[MechanismCount]
     mechanisms_omitted: int
@@ -755,7 +730,7 @@ class Statement(_message.Message):
     trade_off: _containers.RepeatedCompositeFieldContainer[_curve_pb2.TradeOffPoint]
     version: str
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., mechanisms_omitted: _Optional[int] = ..., summary: _Optional[str] = ..., sections: _Optional[_Iterable[_Union[StatementSection, _Mapping]]] = ..., groups: _Optional[_Iterable[_Union[GroupPrivacy, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[_curve_pb2.TradeOffPoint, _Mapping]]] = ..., acknowledged_warnings: _Optional[_Iterable[str]] = ..., markdown: _Optional[str] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., mechanisms_omitted: _Optional[int] = ..., summary: _Optional[str] = ..., sections: _Optional[_Iterable[_Union[StatementSection, _Mapping]]] = ..., groups: _Optional[_Iterable[_Union[GroupPrivacy, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[_curve_pb2.TradeOffPoint, _Mapping]]] = ..., acknowledged_warnings: _Optional[_Iterable[str]] = ..., markdown: _Optional[str] = ..., dataset: _Optional[_Union[_ledger_pb2.Dataset, _Mapping]] = ..., ledgers: _Optional[_Iterable[_Union[DatasetLedger, _Mapping]]] = ...) -> None: ...
 
 class StatementSection(_message.Message):
     __slots__ = ["points", "title"]
