@@ -66,8 +66,12 @@ func checkKeyOf(field, path string) error {
 	return nil
 }
 
-// keep adds to the archive until stop is called, which returns when it has everything.
-func (s archiving) keep(a *archive.Archive, from archive.Source, m *server.Metrics, logger *slog.Logger) (stop func()) {
+// late is from when on an archive is said to be behind.
+const late = 10 * time.Minute
+
+// keep adds to the archive until stop is called, which returns when it has everything, or its place does not answer.
+func (s archiving) keep(a *archive.Archive, from archive.Source, m *server.Metrics, logger *slog.Logger) (
+	warnings func() []string, stop func()) {
 	newest := prometheus.NewGauge(prometheus.GaugeOpts{Name: "accountant_archived_time_seconds",
 		Help: "Up to when the archive has everything that was written, in seconds since 1970."})
 	m.Add(newest)
@@ -76,18 +80,33 @@ func (s archiving) keep(a *archive.Archive, from archive.Source, m *server.Metri
 			"give --archive-key")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
+	done, adding := make(chan struct{}), begun()
 	go func() {
 		defer close(done)
 		a.Run(ctx, from, s.every, func(at time.Time, err error) {
 			if err == nil {
 				newest.Set(float64(at.UnixNano()) / 1e9)
-				return
+			} else if !errors.Is(err, context.Canceled) {
+				logger.Error("what is written is not archived", "archive", s.dir, "error", err)
 			}
-			logger.Error("what is written is not archived", "archive", s.dir, "error", err)
+			adding.tried(at, err)
 		})
 	}()
-	return func() {
+	warnings = func() []string {
+		since, err := adding.failing()
+		if e := a.CheckKey(); e != nil {
+			err = e // somebody may have exchanged it just now
+		}
+		if err == nil && time.Since(since) > late+s.every {
+			err = errors.New("its place has not answered yet, or there is much to add")
+		}
+		if err == nil {
+			return nil
+		}
+		return []string{fmt.Sprintf("What was written since %s is not in the archive %s: %v. It is lost if this "+
+			"machine is. Mend that, and the daemon adds it.", since.UTC().Format(time.RFC3339), s.dir, err)}
+	}
+	return warnings, func() {
 		cancel()
 		<-done
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,4 +127,99 @@ func TestRestoreElsewhere(t *testing.T) {
 			t.Errorf("%q: %s", args, stderr)
 		}
 	}
+}
+
+// Whoever asks what is wrong is told of segments that are missing, a place that does not answer, a key that was
+// exchanged and an archive that is behind, and what to do, by a daemon that runs, and of one that has stopped.
+func TestDoctorOfPlaces(t *testing.T) {
+	ctl := accountctl(t)
+	dir, away := dataDir(t), t.TempDir()
+	at := func(name string) string { return filepath.Join(away, name) }
+	write := func(key string) (content string) {
+		t.Helper()
+		identity, err := age.GenerateX25519Identity()
+		if err := errors.Join(err, os.WriteFile(at(key), []byte(identity.String()), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return identity.String()
+	}
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key, _ := write("key"), write("archive.key")
+	d := start(t, dir)
+	fillOld(t, d, "old")
+	d.stop(syscall.SIGTERM)
+	with := []string{"--cold", at("cold"), "--cold-after", "0s", "--cold-key", at("key"), "--archive", at("archive"),
+		"--archive-key", at("archive.key"), "--archive-interval", "1s"}
+	d = startUntilMoved(t, dir, with...)
+	says := func(what string, wrong ...string) {
+		t.Helper()
+		out, said := "", false
+		for began := time.Now(); !said && time.Since(began) < 30*time.Second; time.Sleep(100 * time.Millisecond) {
+			_, out = ctl("doctor", "--server", "unix:"+d.ready["socket"], "--data", dir, "--output", "json")
+			said = true
+			for _, w := range wrong {
+				said = said && strings.Contains(out, w)
+			}
+			if len(wrong) == 0 {
+				said = !strings.Contains(out, "old entries") && !strings.Contains(out, "is not in the archive")
+			}
+		}
+		if !said {
+			t.Errorf("%s: %s\nwant %q", what, out, wrong)
+		}
+	}
+	says("as it should be")
+	move(at("archive"), at("archive.away"))
+	says("an archive that is gone", "is not in the archive "+at("archive"), "the daemon adds it")
+	move(at("archive.away"), at("archive"))
+	says("an archive that is back")
+	write("archive.key")
+	says("another key of the archive", "is not in the archive", "lacks a key that has sealed what is there")
+	write("key")
+	says("another key", "The old entries in "+at("cold")+" cannot be read", "lacks a key that has sealed what is there")
+	d.stop(syscall.SIGTERM)
+	for _, flags := range [][]string{with[:6], with[6:]} {
+		if code, _, stderr := exitCode(t, append([]string{"--data", dir}, flags...)...); code == 0 ||
+			!strings.Contains(stderr, "lacks a key that has sealed what is there") {
+			t.Errorf("%q: a start with another key: %d, %s", flags, code, stderr)
+		}
+	}
+	says("another key, without a daemon", "lacks a key that has sealed what is there", "after newer ones")
+	if err := os.WriteFile(at("key"), []byte(key), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	segments, err := filepath.Glob(at("cold/*.cold"))
+	if err != nil || len(segments) == 0 {
+		t.Fatal(segments, err)
+	}
+	move(segments[0], segments[0]+".away")
+	missing := fmt.Sprintf("1 of %d segments with old entries", len(segments))
+	says("a missing segment, without a daemon", missing, "put them back")
+	d = start(t, dir) // also without --cold
+	if !d.shows("accountant_cold_unreadable_segments 1") {
+		t.Error("the metric does not say that a segment is missing")
+	}
+	says("a missing segment", missing, "Put them back")
+	d.stop(syscall.SIGTERM)
+	move(at("cold"), at("cold.away"))
+	says("no folder, without a daemon", "cannot be reached", "make that place answer")
+	d = start(t, dir)
+	if !d.shows(fmt.Sprint("accountant_cold_unreadable_segments ", len(segments))) {
+		t.Error("the metric does not say that all segments are out of reach")
+	}
+	says("no folder", "The old entries in "+at("cold")+" cannot be read")
+	d.stop(syscall.SIGTERM)
+	move(at("cold.away"), at("cold"))
+	move(segments[0]+".away", segments[0])
+	d = start(t, dir)
+	if !d.shows("accountant_cold_unreadable_segments 0") {
+		t.Error("the metric does not say that all segments are back")
+	}
+	says("as before")
+	d.stop(syscall.SIGTERM)
 }

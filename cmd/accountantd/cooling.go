@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,57 +59,179 @@ func (c *cooling) checkPlace() error {
 type retires interface {
 	Retain(rows.Retention) error
 	Retire(ctx context.Context, now time.Time) (persist.Retired, error)
+	Retention() (rows.Retention, error)
+	Outside() (rows.Retention, []cold.Name, error)
 }
 
-// coolEvery is how often it is looked what may leave, and coolAgain after a failure.
+// coolEvery is how often it is looked what may leave, and lookEvery whether all segments are in their place; both are
+// done again after coolAgain where they failed.
 const (
 	coolEvery = time.Hour
+	lookEvery = 10 * time.Minute
 	coolAgain = time.Minute
 )
 
-// keep moves entries until stop is called.
-func (c *cooling) keep(s retires, m *server.Metrics, logger *slog.Logger) (stop func(), err error) {
-	place := cold.Place{Dir: c.dir, Key: blobs.Key(c.key)}
-	if err := s.Retain(rows.Retention{Place: place, After: c.after}); err != nil {
-		return nil, err
+// cooled watches the entries that have left the file, and those that are to.
+type cooled struct {
+	cooling
+	store  retires
+	logger *slog.Logger
+
+	newest, unreadable prometheus.Gauge
+
+	leaving tries
+
+	mu       sync.Mutex
+	segments []cold.Name
+	missing  []cold.Name
+	away     error // why it is not known which are
+}
+
+// keep moves entries, and looks after those that have moved, until stop is called. Without --cold nothing more moves.
+func (c *cooling) keep(s retires, m *server.Metrics, logger *slog.Logger) (warnings func() []string, stop func(),
+	err error) {
+	warnings, stop = func() []string { return nil }, func() {}
+	if c.dir != "" {
+		place := cold.Place{Dir: c.dir, Key: blobs.Key(c.key)}
+		if err := s.Retain(rows.Retention{Place: place, After: c.after}); err != nil {
+			return nil, nil, err
+		}
+		if c.key == "" {
+			logger.Warn("entries that move to --cold are not encrypted: whoever reads that directory reads them",
+				"cold", c.dir, "do", "give --cold-key")
+		}
 	}
-	if c.key == "" {
-		logger.Warn("entries that move to --cold are not encrypted: whoever reads that directory reads them",
-			"cold", c.dir, "do", "give --cold-key")
+	if r, err := s.Retention(); err != nil || r.Dir == "" {
+		return warnings, stop, err
 	}
-	newest := prometheus.NewGauge(prometheus.GaugeOpts{Name: "accountant_cold_time_seconds",
-		Help: "When all entries that were to leave the ledgers' file had left it, in seconds since 1970."})
-	m.Add(newest)
+	w := &cooled{cooling: *c, store: s, logger: logger, leaving: begun(),
+		newest: prometheus.NewGauge(prometheus.GaugeOpts{Name: "accountant_cold_time_seconds",
+			Help: "When all entries that were to leave the ledgers' file had left it, in seconds since 1970."}),
+		unreadable: prometheus.NewGauge(prometheus.GaugeOpts{Name: "accountant_cold_unreadable_segments",
+			Help: "How many segments of old entries are missing; all of them while their place does not answer or a " +
+				"key is missing."})}
+	m.Add(w.unreadable)
+	if c.dir != "" {
+		m.Add(w.newest)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for {
-			began, wait := time.Now(), coolEvery
-			moved, err := s.Retire(ctx, began)
-			if moved.Entries > 0 {
-				logger.Info("entries have left the ledgers' file", "cold", c.dir, "entries", moved.Entries, "bytes",
-					moved.Bytes, "segments", moved.Segments)
-			}
-			switch {
-			case ctx.Err() != nil:
-				return
-			case err != nil:
-				wait = coolAgain
-				logger.Error("entries cannot leave the ledgers' file, where they stay; it is tried again",
-					"cold", c.dir, "error", err)
-			default:
-				newest.Set(float64(began.UnixNano()) / 1e9)
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(wait):
-			}
-		}
+		w.run(ctx)
 	}()
-	return func() {
+	return w.warnings, func() {
 		cancel()
 		<-done
 	}, nil
+}
+
+func (w *cooled) run(ctx context.Context) {
+	for cool := time.Now(); ctx.Err() == nil; {
+		if began := time.Now(); !began.Before(cool) {
+			cool = began.Add(coolEvery)
+			if !w.cool(ctx, began) {
+				cool = began.Add(coolAgain)
+			}
+		}
+		wait := lookEvery
+		if !w.look(ctx) {
+			wait = coolAgain
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(wait, time.Until(cool))):
+		}
+	}
+}
+
+// cool moves what is to leave. It reports whether that is all.
+func (w *cooled) cool(ctx context.Context, began time.Time) bool {
+	var moved persist.Retired
+	var err error
+	if w.dir != "" {
+		moved, err = w.store.Retire(ctx, began)
+	}
+	if moved.Entries > 0 {
+		w.logger.Info("entries have left the ledgers' file", "cold", w.dir, "entries", moved.Entries, "bytes",
+			moved.Bytes, "segments", moved.Segments)
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	if err != nil {
+		w.logger.Error("entries cannot leave the ledgers' file, where they stay; it is tried again", "cold", w.dir,
+			"error", err)
+	} else {
+		w.newest.Set(float64(began.UnixNano()) / 1e9)
+	}
+	w.leaving.tried(began, err)
+	_, segments, e := w.store.Outside()
+	if e == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.segments = segments
+	}
+	return err == nil && e == nil
+}
+
+// look finds out which segments are missing. It reports whether none is.
+func (w *cooled) look(ctx context.Context) bool {
+	w.mu.Lock()
+	segments := w.segments
+	w.mu.Unlock()
+	r, err := w.store.Retention()
+	if err == nil {
+		err = r.Key.Has(r.Sealed)
+	}
+	var missing []cold.Name
+	if err == nil && len(segments) > 0 {
+		missing, err = r.Missing(ctx, segments)
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.missing, w.away = missing, err
+	switch {
+	case err != nil:
+		w.unreadable.Set(float64(len(segments)))
+		w.logger.Error("old entries cannot be read: calls that need them get UNAVAILABLE", "cold", r.Dir, "segments",
+			len(segments), "error", err)
+	default:
+		w.unreadable.Set(float64(len(missing)))
+		if len(missing) > 0 {
+			w.logger.Error("segments of old entries are missing: calls that need them get UNAVAILABLE", "cold", r.Dir,
+				"missing", len(missing), "of", len(segments), "first", missing[0], "do", "put them back")
+		}
+	}
+	return err == nil && len(missing) == 0
+}
+
+// warnings are for whoever asks what is wrong.
+func (w *cooled) warnings() (list []string) {
+	r, err := w.store.Retention()
+	if err == nil {
+		err = r.Key.Has(r.Sealed) // somebody may have exchanged it just now
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		err = w.away
+	}
+	switch {
+	case err != nil:
+		list = append(list, fmt.Sprintf("The old entries in %s cannot be read, and calls that need them get "+
+			"UNAVAILABLE: %v. Make the place answer, with its key; nothing is lost meanwhile.", r.Dir, err))
+	case len(w.missing) > 0:
+		list = append(list, fmt.Sprintf("%d of %d segments with old entries are missing in %s, such as %s, and calls "+
+			"that need them get UNAVAILABLE. Put them back, from a copy of that place.", len(w.missing),
+			len(w.segments), r.Dir, w.missing[0]))
+	}
+	if since, err := w.leaving.failing(); err != nil {
+		list = append(list, fmt.Sprintf("No old entries have left the ledgers' file since %s, where they stay: %v.",
+			since.UTC().Format(time.RFC3339), err))
+	}
+	return list
 }

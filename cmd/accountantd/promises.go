@@ -54,3 +54,11 @@ func promises(p inspect.Promises) []string {
 	}
 	return []string{crash, standby}
 }
+
+// both says first what one says, and then what the other does.
+func both(one func() ([]string, error), other func() []string) func() ([]string, error) {
+	return func() ([]string, error) {
+		list, err := one()
+		return append(list, other()...), err
+	}
+}

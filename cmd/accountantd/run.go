@@ -168,14 +168,17 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		if err := copied.Check(ctx, file); err != nil {
 			return err
 		}
-		defer s.archiving.keep(copied, file, metrics, logger)() // which ends when the server has
+		warnings, stop := s.archiving.keep(copied, file, metrics, logger)
+		defer stop() // which ends when the server has
+		place.Warnings = both(place.Warnings, warnings)
 	}
-	if s.cooling.dir != "" {
-		stop, err := s.cooling.keep(store.(retires), metrics, logger)
+	if file, ok := store.(retires); ok {
+		warnings, stop, err := s.cooling.keep(file, metrics, logger)
 		if err != nil {
 			return err
 		}
 		defer stop()
+		place.Warnings = both(place.Warnings, warnings)
 	}
 	if config.SigningKey, err = boundKey(store, s.keyPath()); err != nil {
 		return err

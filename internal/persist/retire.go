@@ -8,11 +8,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/cold"
+	"github.com/dpaccountant/accountant/internal/persist/house"
 	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -104,6 +106,42 @@ func (s *Store) readable(at cold.Place) error {
 		}
 		return nil
 	})
+}
+
+// Outside returns where the entries are that have left the file, and in which segments.
+func (s *Store) Outside() (r rows.Retention, segments []cold.Name, err error) {
+	if r, err = s.Retention(); err != nil {
+		return r, nil, err
+	}
+	all := map[cold.Name]bool{}
+	err = s.eachElsewhere(func(ref cold.Ref) error {
+		all[ref.Segment] = true
+		return nil
+	})
+	return r, slices.AppendSeq(make([]cold.Name, 0, len(all)), maps.Keys(all)), err
+}
+
+// Outside is Store.Outside of a file that nobody writes to.
+func Outside(path string) (r rows.Retention, segments []cold.Name, err error) {
+	all := map[cold.Name]bool{}
+	err = house.Read(path, func(v *rows.View) (err error) {
+		if r, err = v.Retention(); err != nil {
+			return err
+		}
+		bucket, err := v.Bucket(rows.PacksBucket)
+		if err != nil {
+			return err
+		}
+		return bucket.ForEach(func(key, stored []byte) error {
+			if !rows.IsElsewhere(stored) {
+				return nil
+			}
+			_, ref, err := rows.ParseElsewhere(key, stored)
+			all[ref.Segment] = true
+			return err
+		})
+	})
+	return r, slices.AppendSeq(make([]cold.Name, 0, len(all)), maps.Keys(all)), err
 }
 
 // eachElsewhere calls f with where the blocks lie that are in segments.

@@ -14,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/dpaccountant/accountant/internal/persist/blobs"
 )
@@ -140,6 +141,24 @@ func (p Place) unchanged(f *watched, n Name) error {
 		return p.damaged()
 	}
 	return nil
+}
+
+// Missing returns those of some segments that the place does not have. Whether they are whole it does not say.
+func (p Place) Missing(ctx context.Context, needed []Name) (missing []Name, err error) {
+	at, err := blobs.At(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := at.List(ctx, suffix) // sorted
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range needed {
+		if _, found := slices.BinarySearch(names, n.String()+suffix); !found {
+			missing = append(missing, n)
+		}
+	}
+	return missing, nil
 }
 
 // watched remembers whether reading failed, which is no damage.

@@ -3,12 +3,16 @@
 package checks
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"time"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/internal/persist"
@@ -110,6 +114,9 @@ func storeFindings(data string) []finding {
 	if _, err := os.Stat(file); err != nil {
 		found[0] = finding{"store", foundWarn, file + " is not there", "a new one is made at the next start"}
 	}
+	if info, err := os.Stat(file); err == nil && info.Size() > 0 {
+		found = append(found, coldFindings(file)...)
+	}
 	if len(keys) == 0 {
 		return found
 	}
@@ -119,6 +126,36 @@ func storeFindings(data string) []finding {
 			"the restored store is bound to the key of its first start", ""})
 	}
 	return append(found, keyFindings(data, key, keys)...)
+}
+
+// coldFindings says whether all old entries are where a daemon would look for them, on its machine.
+func coldFindings(file string) []finding {
+	const check = "old entries"
+	r, segments, err := persist.Outside(file)
+	switch {
+	case err != nil:
+		return []finding{{check, foundFail, cli.Clean(err.Error()), "run accountctl verify --data"}}
+	case r.Dir == "":
+		return nil
+	}
+	what := fmt.Sprintf("%d segments with old entries in %s", len(segments), r.Dir)
+	if err := r.Key.Has(r.Sealed); err != nil {
+		detail, advice, _ := strings.Cut(err.Error(), "; ")
+		return []finding{{check, foundFail, cli.Clean(detail), cmp.Or(advice, "put the key back")}}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	missing, err := r.Missing(ctx, segments)
+	switch {
+	case err != nil:
+		return []finding{{check, foundFail, cli.Clean(fmt.Sprintf("%s cannot be reached: %v", what, err)),
+			"make that place answer, or give accountantd --cold where they are now"}}
+	case len(missing) > 0:
+		return []finding{{check, foundFail,
+			fmt.Sprintf("%d of %s are missing, such as %s", len(missing), what, missing[0]),
+			"put them back, from a copy of that place; whoever asks for these entries gets UNAVAILABLE"}}
+	}
+	return []finding{{check, foundOK, what + " are there", ""}}
 }
 
 // keyFindings compares the signing key's file with the key that a store is bound to, and says whether a rotate-key was
