@@ -43,7 +43,6 @@ const (
 var backward = map[string]int{
 	"cmd/accountctl/internal/datasets": 4,  // of 12
 	"internal/access":                  7,  // of 31
-	"internal/audit":                   6,  // of 35
 	"internal/interchange":             20, // of 113
 	"internal/loss/allocation":         7,  // of 33
 	"internal/persist/memory":          4,  // of 12

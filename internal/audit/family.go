@@ -9,106 +9,35 @@ import (
 	"slices"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
-
-type counts map[mechanism.Mechanism]uint64
-
-func countsOf(events []mechanism.Event) counts {
-	c := counts{}
-	for _, e := range events {
-		c[e.Mechanism] += uint64(e.Count)
-	}
-	return c
-}
-
-func countsOfParts(parts []mechanism.Part) counts {
-	c := counts{}
-	for _, p := range parts {
-		c[p.Mechanism] += p.Count
-	}
-	return c
-}
-
-// covers reports whether c has at least as many of each as o.
-func (c counts) covers(o counts) bool {
-	for m, n := range o {
-		if c[m] < n {
-			return false
-		}
-	}
-	return true
-}
-
-// share is what a ledger has set aside for a child.
-type share struct {
-	child       string
-	position    uint64 // of the entry that set it aside
-	held, spent counts
-	released    bool // what was left
-}
-
-// open reports whether something is set aside still.
-func (s *share) open() bool { return !s.released && !s.spent.covers(s.held) }
-
-// allocated follows the shares of a ledger's children.
-func (r *Replay) allocated(e ledger.Entry) {
-	d := e.Action.Details()
-	if d.Child != "" {
-		r.shares[e.Position] = &share{child: d.Child, position: e.Position, held: countsOf(d.Events), spent: counts{}}
-	}
-	if v, ok := e.Action.(ledger.Adopt); ok {
-		r.adopted += v.Ledgers
-	}
-	if d.From != ledger.PotReserved || d.To == d.From {
-		return
-	}
-	if d.About == 0 { // of all that are open
-		for _, s := range r.shares {
-			if !s.released {
-				s.spent = s.held
-			}
-		}
-		return
-	}
-	s := r.shares[d.About]
-	switch {
-	case s == nil:
-	case d.To == ledger.PotCharged:
-		for m, n := range countsOf(d.Events) {
-			s.spent[m] += n
-		}
-	default:
-		s.released = true
-	}
-}
 
 // Families compares what child ledgers may spend, and have, with what their parents
 // have set aside, for all ledgers of a store.
 type Families struct {
-	shares   map[[2]string][]*share // by parent and child
-	datasets map[string]string      // by the name of its record, that of whose budget it shares
-	children []child                // and roots that name a dataset
-	adopted  map[string]uint32      // how many ledgers a dataset has adopted, as its record says
+	shares   map[[2]string][]*share.Taken // by parent and child
+	datasets map[string]string            // by the name of its record, that of whose budget it shares
+	children []child                      // and roots that name a dataset
+	adopted  map[string]uint32            // how many ledgers a dataset has adopted, as its record says
 }
 
 type child struct {
 	name, parent string
-	root         bool     // it was created without a parent
-	dataset      string   // the name of the record, if there is one
-	bounds       []counts // of which one must be set aside
+	root         bool           // it was created without a parent
+	dataset      string         // the name of the record, if there is one
+	bounds       []share.Counts // of which one must be set aside
 	planned      bool
 	closed       bool
-	charged      counts
+	charged      share.Counts
 }
 
 // Add adds a ledger whose log was gone through.
 func (f *Families) Add(r *Replay) {
 	if f.shares == nil {
-		f.shares = map[[2]string][]*share{}
+		f.shares = map[[2]string][]*share.Taken{}
 	}
-	for _, s := range r.shares {
-		key := [2]string{r.Name(), s.child}
+	for _, s := range r.tally.Taken {
+		key := [2]string{r.Name(), s.Child}
 		f.shares[key] = append(f.shares[key], s)
 	}
 	v, spec := r.State().View(), r.genesis.Spec
@@ -118,22 +47,22 @@ func (f *Families) Add(r *Replay) {
 		}
 		f.datasets[spec.Name] = cmp.Or(d.BudgetOf, spec.Name)
 		if d.BudgetOf == "" {
-			f.adopted[spec.Name] = r.adopted
+			f.adopted[spec.Name] = r.tally.Adopted
 		}
 		return
 	}
 	c := child{name: spec.Name, parent: v.Parent, root: spec.Parent == "", planned: spec.Policy == ledger.Planned,
-		closed: v.Closed, charged: countsOfParts(v.Charged.Parts)}
+		closed: v.Closed, charged: share.CountsOf(v.Charged.Parts)}
 	if c.parent == "" && spec.DatasetID == "" {
 		return
 	}
 	c.dataset = ledger.DatasetName(spec.DatasetID)
 	if c.planned {
-		c.bounds = []counts{countsOfParts(v.Resolution.Plan)}
+		c.bounds = []share.Counts{share.CountsOf(v.Resolution.Plan)}
 	}
 	for i, limit := range v.Resolution.Limits { // with raises
 		for _, m := range limit.Declared(v.Budgets[i].Budget) {
-			c.bounds = append(c.bounds, counts{m: 1})
+			c.bounds = append(c.bounds, share.Counts{m: 1})
 		}
 	}
 	f.children = append(f.children, c)
@@ -165,7 +94,7 @@ func (f *Families) checkChildren() error {
 				", as the dataset is registered", Found: "an open ledger without one"}
 		case c.parent == "": // it was closed when the dataset was registered
 			c.parent = budget
-			if f.spentFor(c).covers(c.charged) {
+			if f.spentFor(c).Covers(c.charged) {
 				continue
 			}
 		case ledger.IsDataset(c.parent) && c.parent != budget:
@@ -190,10 +119,10 @@ func (f *Families) checkChildren() error {
 }
 
 // spentFor is what a child's parent has spent for it.
-func (f *Families) spentFor(c child) counts {
-	spent := counts{}
+func (f *Families) spentFor(c child) share.Counts {
+	spent := share.Counts{}
 	for _, s := range f.shares[[2]string{c.parent, c.name}] {
-		for m, n := range s.spent {
+		for m, n := range s.Spent {
 			spent[m] += n
 		}
 	}
@@ -201,18 +130,18 @@ func (f *Families) spentFor(c child) counts {
 }
 
 // paidBy reports whether s is this child's share, and still pays for it.
-func (c child) paidBy(s *share) bool {
+func (c child) paidBy(s *share.Taken) bool {
 	bound := false
 	for _, b := range c.bounds {
-		bound = bound || s.held.covers(b) && (!ledger.IsDataset(c.parent) || b.covers(s.held))
+		bound = bound || s.Held.Covers(b) && (!ledger.IsDataset(c.parent) || b.Covers(s.Held))
 	}
 	switch {
 	case !bound:
 		return false
-	case !s.released: // it holds all, or has spent all of what it does not
+	case !s.Released: // it holds all, or has spent all of what it does not
 		return true
 	}
-	return c.closed && c.planned && s.spent.covers(c.charged)
+	return c.closed && c.planned && s.Spent.Covers(c.charged)
 }
 
 // checkDatasets returns the finding for the first share in a dataset's record that is no ledger's,
@@ -234,11 +163,9 @@ func (f *Families) checkDatasets() error {
 			continue
 		}
 		open := 0
-		for _, s := range slices.SortedFunc(slices.Values(f.shares[key]), func(a, b *share) int {
-			return cmp.Compare(a.position, b.position)
-		}) {
+		for _, s := range f.shares[key] {
 			found := ""
-			if s.open() {
+			if s.Open() {
 				open++
 			}
 			switch {
@@ -249,7 +176,7 @@ func (f *Families) checkDatasets() error {
 			default:
 				continue
 			}
-			return &Finding{Ledger: key[0], Position: s.position, What: "share of ledger " + key[1],
+			return &Finding{Ledger: key[0], Position: s.Position, What: "share of ledger " + key[1],
 				Expected: "one share for each ledger of the dataset", Found: found}
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/share"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 // refund is what a refund says that an earlier entry has charged.
 type refund struct {
 	position uint64 // of the refund
-	counts   counts
+	counts   share.Counts
 }
 
 // Again starts a second time through the same log, if that has something to
@@ -35,7 +36,7 @@ func (r *Replay) Again() *Replay {
 func (r *Replay) compareRefund(e ledger.Entry) error {
 	if r.first == nil {
 		if v, ok := e.Action.(ledger.Refund); ok {
-			r.refunds[v.Position] = refund{e.Position, countsOf(v.Events)}
+			r.refunds[v.Position] = refund{e.Position, share.CountsOf(mechanism.Merge(v.Events))}
 		}
 		return nil
 	}
@@ -43,7 +44,7 @@ func (r *Replay) compareRefund(e ledger.Entry) error {
 	if !ok {
 		return nil
 	}
-	charged := countsOf(r.charged(e.Action))
+	charged := share.CountsOf(mechanism.Merge(r.charged(e.Action)))
 	for m, n := range charged {
 		if claim.counts[m] != n {
 			return r.wrongRefund(claim, m, n)

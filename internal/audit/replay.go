@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/share"
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
@@ -36,9 +37,8 @@ type Replay struct {
 	agreed  int           // of kept
 	raw     []byte        // of the genesis
 	refunds map[uint64]refund
-	first   *Replay // of a second time
-	shares  map[uint64]*share
-	adopted uint32 // ledgers, by a dataset's record
+	first   *Replay     // of a second time
+	tally   share.Tally // of the ledgers below
 }
 
 // Lane stands for a writer: 16 bytes of a hash of it.
@@ -71,7 +71,6 @@ func Begin(genesis []byte, kept []Witness) (*Replay, error) {
 		genesis: g, state: state, batch: ledger.NewBatch(state),
 		head: ledger.Head{Hash: hash}, lanes: map[Lane]ledger.Lane{}, kept: ofLedger(g.Spec.Name, kept),
 		lane: LaneOf(ledger.Writer{}), raw: slices.Clone(genesis), refunds: map[uint64]refund{},
-		shares: map[uint64]*share{},
 	}
 	return r, r.compareKept(ledger.Entry{})
 }
@@ -130,7 +129,7 @@ func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
 			fmt.Sprint(e.First))
 	}
 	r.lanes[lane] = ledger.Lane{Sequence: e.Sequence, Position: e.Position}
-	r.allocated(e)
+	r.tally.Add(e)
 	added := ledger.Record{Entry: e, Hash: record.EntryHash(r.head.Hash, raw), Previous: r.head.Hash, Raw: raw}
 	r.head = ledger.Head{Position: e.Position, Hash: added.Hash}
 	if len(r.batch.Entries()) >= batchEntries {

@@ -39,7 +39,6 @@ type Details struct {
 	Labels []Label
 	Reason string
 	Child  string // the ledger that it reserves for
-	Adopts bool   // it takes ledgers into a dataset's budget
 	Shares string // the identifier of a dataset that shares the budget from now on
 	More   int    // about how many bytes of memory its other content takes
 

@@ -25,7 +25,7 @@ type Adopt struct {
 func (Adopt) Kind() string { return "adopt" }
 
 // Details implements Action.
-func (v Adopt) Details() Details { return Details{Reason: v.Reason, Adopts: true} }
+func (v Adopt) Details() Details { return Details{Reason: v.Reason} }
 
 func (v Adopt) decide(b *Batch) error {
 	spec := b.spec()

@@ -126,19 +126,22 @@ func Shares(ctx context.Context, store ledger.Store, dataset string) ([]share.Sh
 		if err != nil {
 			return nil, err
 		}
-		tally.Add(records)
+		for _, r := range records {
+			tally.Add(r.Entry)
+		}
 		if len(records) < page {
 			break
 		}
 	}
+	var adopted []string
 	for _, record := range tally.Adopting(dataset) {
 		names, _, err := Family(ctx, store, record)
 		if err != nil {
 			return nil, err
 		}
-		tally.Adopted(names)
+		adopted = append(adopted, names...)
 	}
-	return tally.Shares(), nil
+	return tally.Shares(adopted), nil
 }
 
 // InRange returns the names of the ledgers in a range, in order, for which shown holds; nil: of all. It fails

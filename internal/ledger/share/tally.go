@@ -10,81 +10,125 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
+// Counts are how often mechanisms are there.
+type Counts map[mechanism.Mechanism]uint64
+
+// CountsOf counts parts.
+func CountsOf(parts []mechanism.Part) Counts {
+	c := Counts{}
+	c.add(parts)
+	return c
+}
+
+func (c Counts) add(parts []mechanism.Part) {
+	for _, p := range parts {
+		c[p.Mechanism] += p.Count
+	}
+}
+
+// Covers reports whether c has at least as many of each as o.
+func (c Counts) Covers(o Counts) bool {
+	for m, n := range o {
+		if c[m] < n {
+			return false
+		}
+	}
+	return true
+}
+
+// Taken is what one entry has set aside for a ledger in the one above it.
+type Taken struct {
+	Child       string
+	Position    uint64 // of the entry
+	Held, Spent Counts
+	Released    bool // what was not spent
+}
+
+// Open reports whether something is set aside still.
+func (t *Taken) Open() bool { return !t.Released && !t.Spent.Covers(t.Held) }
+
 // Share is a ledger's part of a dataset's budget.
 type Share struct {
 	Ledger string
 	Parts  []mechanism.Part // what it holds and what was charged for it
 }
 
-// Tally finds the shares of ledgers in the entries of a dataset's record. The zero Tally has seen none.
+// Tally finds what is taken from a ledger, by its entries. The zero Tally has seen none.
 type Tally struct {
-	flow    ledger.Flow
-	list    []string                                  // ledgers, in the order in which they came
-	sums    map[string]map[mechanism.Mechanism]uint64 // by ledger, released parts taken away
-	ids     map[string]bool                           // records of all that share the budget
-	adopted bool
+	Taken   []*Taken // by position
+	Adopted uint32   // ledgers, by a dataset's record
+
+	flow ledger.Flow
+	at   map[uint64]*Taken
+	ids  map[string]bool // records of all that share the budget
 }
 
-// Add adds the entries that follow.
-func (t *Tally) Add(records []ledger.Record) {
-	if t.sums == nil {
-		t.sums, t.ids = map[string]map[mechanism.Mechanism]uint64{}, map[string]bool{}
+// Add adds the entry that follows.
+func (t *Tally) Add(e ledger.Entry) {
+	if t.at == nil {
+		t.at, t.ids = map[uint64]*Taken{}, map[string]bool{}
 	}
-	for _, r := range records {
-		d := r.Entry.Action.Details()
-		t.adopted = t.adopted || d.Adopts
-		if d.Shares != "" {
-			t.ids[ledger.DatasetName(d.Shares)] = true
-		}
-		for _, m := range t.flow.Take(r.Entry) {
-			if m.Held.Child == "" {
-				continue
-			}
-			t.know(m.Held.Child)
-			for _, p := range m.Parts {
-				switch sum := t.sums[m.Held.Child]; {
-				case m.From == ledger.PotBudget:
-					sum[p.Mechanism] += p.Count
-				case m.To == ledger.PotBudget:
-					sum[p.Mechanism] -= p.Count
-				}
-			}
-		}
+	if v, ok := e.Action.(ledger.Adopt); ok {
+		t.Adopted += v.Ledgers
 	}
-}
-
-func (t *Tally) know(name string) {
-	if _, known := t.sums[name]; !known {
-		t.list, t.sums[name] = append(t.list, name), map[mechanism.Mechanism]uint64{}
+	if id := e.Action.Details().Shares; id != "" {
+		t.ids[ledger.DatasetName(id)] = true
+	}
+	for _, m := range t.flow.Take(e) {
+		taken := t.at[m.Held.Position]
+		switch {
+		case m.Held.Child == "":
+		case m.From == ledger.PotBudget:
+			taken = &Taken{m.Held.Child, e.Position, CountsOf(m.Parts), Counts{}, false}
+			t.Taken, t.at[e.Position] = append(t.Taken, taken), taken
+		case taken == nil: // only in a damaged store
+		case m.To == ledger.PotCharged:
+			taken.Spent.add(m.Parts)
+		default:
+			taken.Released = true
+		}
 	}
 }
 
 // Adopting returns the records, that of the dataset among them, whose root ledgers may have been adopted
 // without a share, since everything in them was refunded.
 func (t *Tally) Adopting(dataset string) []string {
-	if !t.adopted {
+	if t.Adopted == 0 {
 		return nil
 	}
 	t.ids[dataset] = true
 	return slices.Sorted(maps.Keys(t.ids))
 }
 
-// Adopted adds ledgers that were adopted.
-func (t *Tally) Adopted(names []string) {
-	for _, name := range names {
-		t.know(name)
+// Shares returns the shares that were found, in the order in which the ledgers came, and then empty ones of the ledgers
+// that were adopted and are not among them.
+func (t *Tally) Shares(adopted []string) (list []Share) {
+	var sums []Counts
+	of := map[string]int{}
+	know := func(name string) int {
+		i, known := of[name]
+		if !known {
+			i, of[name] = len(list), len(list)
+			list, sums = append(list, Share{Ledger: name}), append(sums, Counts{})
+		}
+		return i
 	}
-}
-
-// Shares returns the shares that were found, in the order in which the ledgers came.
-func (t *Tally) Shares() []Share {
-	list := make([]Share, len(t.list))
-	for i, name := range t.list {
-		list[i].Ledger = name
-		for m, n := range t.sums[name] {
-			if n > 0 {
-				list[i].Parts = append(list[i].Parts, mechanism.Part{Mechanism: m, Count: n})
-			}
+	for _, taken := range t.Taken {
+		counts := taken.Held
+		if taken.Released {
+			counts = taken.Spent
+		}
+		i := know(taken.Child)
+		for m, n := range counts {
+			sums[i][m] += n
+		}
+	}
+	for _, name := range adopted {
+		know(name)
+	}
+	for i, sum := range sums {
+		for m, n := range sum {
+			list[i].Parts = append(list[i].Parts, mechanism.Part{Mechanism: m, Count: n})
 		}
 	}
 	return list
