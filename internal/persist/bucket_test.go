@@ -152,3 +152,39 @@ func TestHangingBucket(t *testing.T) {
 		}
 	}
 }
+
+// After one has waited in vain for a place that hangs, others are told at once for a while, as they would hold up what
+// needs no segment. Then it is asked again.
+func TestHungBucketIsLeftAlone(t *testing.T) {
+	b := blobstest.New(t)
+	path := fill(t)
+	s := mustOpen(t, Config{Path: path, hooks: hooks{noSync: true, patience: time.Second}})
+	defer s.Close()
+	dealAll(t, s)
+	says := mustRead(t, s)
+	if err := s.Retain(rows.Retention{Place: cold.Place{Dir: b.Place}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.retire(t.Context(), later, everyPack); err != nil {
+		t.Fatal(err)
+	}
+	b.Hang.Store(true)
+	if _, err := s.Records("l", 1, 1); !errors.Is(err, ledger.ErrAway) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the first: %v", err)
+	}
+	asked := b.Asked.Load()
+	for _, name := range []string{"l", "m"} {
+		if _, err := s.Records(name, 1, 1); !errors.Is(err, ledger.ErrAway) || b.Asked.Load() > asked ||
+			!strings.Contains(err.Error(), "of ledger "+name+", cannot be read now: its place has not answered") {
+			t.Errorf("another: %v, after %d requests", err, b.Asked.Load()-asked)
+		}
+	}
+	b.Hang.Store(false)
+	now, err := readAll(s)
+	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); now, err = readAll(s) {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err != nil || now != says {
+		t.Errorf("once it answers: %v, or it says something else", err)
+	}
+}

@@ -95,6 +95,7 @@ type hooks struct {
 	alone    bool                                               // keep nothing beside the file, which must be there
 	dealt    bool                                               // deal out all of the tail that may be, at once
 	step     func(s *Store, least int64) (more bool, err error) // of upkeep, instead of deal
+	patience time.Duration                                      // instead of fetchPatience
 }
 
 // Store is a ledger.Store in a bbolt file.
@@ -118,7 +119,8 @@ type Store struct {
 	failed    chan struct{}         // closed: what became of a commit is unknown
 	damaged   chan struct{}         // closed: the file is damaged
 
-	paths sync.Pool    // of *pages.Paths, for their memory
+	paths sync.Pool // of *pages.Paths, for their memory
+	hung  hung
 	turn  sync.Mutex   // of who writes, from the beginning of a transaction until it is published
 	used  atomic.Int64 // bytes of the file that are in use at least
 	stuck stuck
@@ -341,31 +343,6 @@ func (s *Store) view(read func(*rows.View) error) error {
 		return s.gone(e)
 	}
 	return err
-}
-
-// fetching runs read, which may need segments, as view does. What it needs is fetched between transactions, as nobody
-// knows how long that takes; read then begins again.
-func (s *Store) fetching(read func(*rows.View) error) error {
-	return s.fetchFor(func(fetched map[cold.Ref][]byte) error {
-		return s.view(func(v *rows.View) error {
-			v.Fetched = fetched
-			return read(v)
-		})
-	})
-}
-
-// fetchFor runs do again and again, with one more block each time, until that is enough or one cannot be read.
-func (s *Store) fetchFor(do func(fetched map[cold.Ref][]byte) error) error {
-	for fetched := (map[cold.Ref][]byte{}); ; {
-		err := do(fetched)
-		var away *rows.AwayError
-		if !errors.As(err, &away) {
-			return err
-		}
-		if fetched[away.Ref], err = away.Fetch(s.config.Stop); err != nil {
-			return err
-		}
-	}
 }
 
 // otherRoot makes the store refuse everything because bbolt shows another transaction than the

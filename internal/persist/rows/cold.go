@@ -175,9 +175,14 @@ func (a *AwayError) Fetch(ctx context.Context) ([]byte, error) {
 	case errors.Is(err, cold.ErrWrong):
 		err = elsewhereError{ledger.ErrDamaged, fmt.Errorf("%v: %w", a, err)}
 	case err != nil:
-		err = elsewhereError{ledger.ErrAway, fmt.Errorf("%v, cannot be read now: %w", a, err)}
+		err = a.Because(err)
 	}
 	return raw, err
+}
+
+// Because says why the block cannot be read now.
+func (a *AwayError) Because(err error) error {
+	return elsewhereError{ledger.ErrAway, fmt.Errorf("%v, cannot be read now: %w", a, err)}
 }
 
 // elsewhereError is an error of a kind that says nothing of the store's file, which is as it should be.
