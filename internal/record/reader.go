@@ -3,24 +3,20 @@
 package record
 
 import (
-	"bytes"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // Reader reads many entries. What they say is that of UnmarshalEntry, byte for byte: a charge, as it is
-// written, is read by hand, and events whose bytes were decoded and checked before are not decoded again. That takes
+// written, is read by hand, and one whose bytes were decoded and checked before is not decoded again. That takes
 // a fifth of the time (BenchmarkReader), which is most of what a ledger's first history takes. Everything else is
 // left to UnmarshalEntry, and so is every error. The zero Reader is ready. It is not for concurrent use.
 type Reader struct {
-	charges *wire.Charges
+	charges *Charges
 	writer  ledger.Writer // of the last entry, whose texts are used again
-	body    []byte        // of the last charge
-	digest  ledger.Digest // of body
 }
 
 // Entry reads an entry, as UnmarshalEntry does. What it returns does not lie in b.
@@ -34,7 +30,7 @@ func (r *Reader) Entry(b []byte) (e ledger.Entry, previousOfWriter uint64, err e
 // charge reads an entry if it is a valid charge that has each field at most once, and in order.
 func (r *Reader) charge(b []byte) (e ledger.Entry, ofWriter uint64, ok bool) {
 	if r.charges == nil {
-		r.charges = wire.NewStoredCharges()
+		r.charges = newStoredCharges()
 	}
 	frame, rest := SplitEntry(b)
 	f := fields{rest: rest}
@@ -50,18 +46,10 @@ func (r *Reader) charge(b []byte) (e ledger.Entry, ofWriter uint64, ok bool) {
 	e.Position, e.Sequence, e.Time = frame.Position, frame.Sequence, fromNanos(int64(frame.Nanos))
 	e.Writer.Principal = again(frame.Principal, r.writer.Principal)
 	e.Writer.Name = again(frame.Writer, r.writer.Name)
-	charge, ok := r.charges.Charge(body)
-	if !ok {
+	if e.Action, e.Digest, ok = r.charges.Charge(body); !ok || checkFrame(e) != nil {
 		return e, 0, false
 	}
-	e.Action = charge
-	if checkFrame(e) != nil {
-		return e, 0, false
-	}
-	if r.body == nil || !bytes.Equal(body, r.body) {
-		r.body, r.digest = append(r.body[:0], body...), Digest(charge)
-	}
-	r.writer, e.Digest = e.Writer, r.digest
+	r.writer = e.Writer
 	return e, frame.PreviousOfWriter, true
 }
 

@@ -11,6 +11,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -22,14 +23,16 @@ func (s *service) propose(ctx context.Context, in *pb.Lane, m *pb.Propose) (*pb.
 		v.Lifetime, v.Person = passage(ctx).ApproveWithin(), passage(ctx).Person(principal(ctx))
 		return v, err
 	}
-	_, err := s.decide(ctx, in, true, func(adj mechanism.Adjacency) (ledger.Action, error) {
+	_, err := s.decide(ctx, in, true, func(adj mechanism.Adjacency) (ledger.Action, ledger.Digest, error) {
 		v, err := proposed(adj)
-		return v.Action, err
+		return digested(v.Action, err)
 	})
 	if err != nil && !errors.Is(err, ledger.ErrReused) { // the same number: it is sent again, or wrong
 		return nil, err
 	}
-	return s.write(ctx, in, false, func(adj mechanism.Adjacency) (ledger.Action, error) { return proposed(adj) })
+	return s.write(ctx, in, false, func(adj mechanism.Adjacency) (ledger.Action, ledger.Digest, error) {
+		return digested(proposed(adj))
+	})
 }
 
 // approving is the lane of an approval with what its proposal says.
@@ -45,28 +48,30 @@ func (s *service) approve(ctx context.Context, lane *pb.Lane, m *pb.Approve) (*p
 		return nil, err
 	}
 	in := &approving{Lane: lane}
-	return s.write(ctx, in, false, func(mechanism.Adjacency) (ledger.Action, error) {
+	return s.write(ctx, in, false, func(mechanism.Adjacency) (_ ledger.Action, _ ledger.Digest, err error) {
 		records, err := s.store.Records(lane.GetLedger(), m.GetProposal(), 1)
 		if err != nil {
-			return nil, err
+			return digested(nil, err)
 		}
 		if len(records) == 0 {
-			return nil, notProposed(m.GetProposal())
+			return digested(nil, notProposed(m.GetProposal()))
 		}
 		e := records[0].Entry
 		v, ok := e.Action.(ledger.Propose)
 		if !ok {
-			return nil, notProposed(m.GetProposal())
+			return digested(nil, notProposed(m.GetProposal()))
 		}
 		me := passage(ctx).Person(principal(ctx))
 		if me == passage(ctx).Person(e.Writer.Principal) {
-			return nil, fmt.Errorf("%w: you are %s, who proposed %d as %s; allowed: another person",
-				ledger.ErrApproval, principal(ctx), e.Position, e.Writer.Principal)
+			return digested(nil, fmt.Errorf("%w: you are %s, who proposed %d as %s; allowed: another person",
+				ledger.ErrApproval, principal(ctx), e.Position, e.Writer.Principal))
 		}
 		in.by = ledger.Approval{Proposal: e.Position, Proposer: e.Writer.Principal, Person: me,
 			Comment: m.GetComment()}
-		in.lapsed, err = s.lapsed(ctx, lane.GetLedger(), e, v)
-		return v.Action, err
+		if in.lapsed, err = s.lapsed(ctx, lane.GetLedger(), e, v); err != nil {
+			return digested(nil, err)
+		}
+		return v.Action, record.DigestOf(v.Action, &in.by), nil
 	})
 }
 

@@ -23,10 +23,10 @@ func (s *service) commitLate(ctx context.Context, in *pb.Lane, path string,
 		return nil, err
 	}
 	var asked ledger.Commit
-	answer, err := s.write(ctx, in, false, func(adj mechanism.Adjacency) (_ ledger.Action, err error) {
+	answer, err := s.write(ctx, in, false, func(adj mechanism.Adjacency) (ledger.Action, ledger.Digest, error) {
 		v, err := wire.To[ledger.Commit](path, adj, m)
 		asked, _ = ledger.HeldBy(v, passage(ctx).Holder()).(ledger.Commit)
-		return asked, err
+		return digested(asked, err)
 	})
 	if !errors.Is(err, ledger.ErrReservation) && !errors.Is(err, ledger.ErrClosed) {
 		return answer, err

@@ -92,15 +92,15 @@ func (s *service) report(ctx context.Context, in any) (any, error) {
 		}
 		return s.act(ctx, m.GetLane(), true, "charge", m.GetCharge())
 	}
-	return s.write(ctx, &r.Lane, true, func(adj mechanism.Adjacency) (ledger.Action, error) {
-		if c, ok := s.charges[adj].OfReport(&r); ok {
-			return c, nil
+	return s.write(ctx, &r.Lane, true, func(adj mechanism.Adjacency) (ledger.Action, ledger.Digest, error) {
+		if c, digest, ok := s.charges[adj].Charge(r.Charge); ok {
+			return c, digest, nil
 		}
 		m, err := decodeReport(b)
 		if err != nil {
-			return nil, err
+			return digested(nil, err)
 		}
-		return wire.To[ledger.Charge]("charge", adj, m.GetCharge())
+		return digested(wire.To[ledger.Charge]("charge", adj, m.GetCharge()))
 	})
 }
 

@@ -50,7 +50,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
 	"github.com/dpaccountant/accountant/internal/web/bounds"
-	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // Server is a listening server.
@@ -177,7 +176,7 @@ func Start(config Config) (*Server, error) {
 		Passage: func(ctx context.Context) overview.Passage { return passage(ctx) }})
 	s.overviews = handlers.overviews
 	for adj := range handlers.charges {
-		handlers.charges[adj] = wire.NewCharges(mechanism.Adjacency(adj))
+		handlers.charges[adj] = record.NewCharges(mechanism.Adjacency(adj), knownCharges)
 	}
 	register(s.grpc, handlers)
 	healthpb.RegisterHealthServer(s.grpc, healthService{s.health, config.Version, s.away})

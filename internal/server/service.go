@@ -16,6 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/overview"
@@ -48,8 +49,8 @@ type service struct {
 	census   *census
 	version  string
 
-	charges  [mechanism.ZeroOut + 1]*wire.Charges // of unary calls, by adjacency
-	requests sync.Pool                            // of *encoded
+	charges  [mechanism.ZeroOut + 1]*record.Charges // of unary calls, by adjacency
+	requests sync.Pool                              // of *encoded
 
 	signer  signing.Signer
 	backups *backups.Sender

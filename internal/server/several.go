@@ -35,7 +35,7 @@ type several struct {
 	lane    *pb.Lane
 	held    uint64 // of a commit or a release: the position of the reservation in the lane's journal
 	asked   ledger.Action
-	action  conversion
+	action  func(mechanism.Adjacency) (ledger.Action, error)
 }
 
 // writeSeveral performs an action in several ledgers, counts the outcome, and answers. Each ledger remembers its own

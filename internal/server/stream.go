@@ -3,7 +3,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -194,13 +193,17 @@ func (s *service) open(ending context.Context, stream pb.Charges_ReportStreamSer
 // nanoseconds, which is much for each charge.
 const countEach = 32
 
+// knownOfStream and knownCharges are how many charges are known by their bytes: of one job, and of all that report by
+// single calls.
+const knownOfStream, knownCharges = 4, 1024
+
 // take moves messages into the lane until there are no more (io.EOF), one cannot
 // be placed in the lane's order, the lane or the call has ended, or the stream is to end:
 // what comes after that is not taken.
 func (r *reports) take(ending context.Context) error {
 	account, uncounted := callerOf(r.stream.Context()).account, 0
 	defer func() { account.Count(uncounted) }()
-	known := charges{reader: wire.NewCharges(r.adjacency)}
+	charges := record.NewCharges(r.adjacency, knownOfStream)
 	var received encoded
 	for {
 		if err := r.stream.RecvMsg(&received); err != nil {
@@ -214,7 +217,7 @@ func (r *reports) take(ending context.Context) error {
 			uncounted = 0
 		}
 		if sequence, body, ok := wire.Sequenced(received); ok {
-			if action, digest, ok := known.charge(body); ok {
+			if action, digest, ok := charges.Charge(body); ok {
 				if err := r.send(sequence, action, digest); err != nil {
 					return err
 				}
@@ -253,42 +256,6 @@ func (r *reports) send(sequence uint64, action ledger.Action, digest ledger.Dige
 		return r.lane.Reject(ctx, sequence, err)
 	}
 	return r.lane.Send(ctx, request)
-}
-
-// charges reads the charges of one stream. A job sends the same few again and again, so it keeps those that it read
-// last, with their digests. Nobody changes an action, so many entries may have the same one.
-type charges struct {
-	reader *wire.Charges
-	recent [4]struct {
-		body   []byte
-		action ledger.Action
-		digest ledger.Digest
-	}
-	turn int
-}
-
-// maxRecentCharge is up to how many bytes an encoded charge is kept.
-const maxRecentCharge = 1 << 10
-
-// charge reads an encoded charge as wire.Charges does.
-func (c *charges) charge(body []byte) (ledger.Action, ledger.Digest, bool) {
-	for i := range c.recent {
-		if r := &c.recent[i]; r.action != nil && bytes.Equal(r.body, body) {
-			return r.action, r.digest, true
-		}
-	}
-	v, ok := c.reader.Charge(body)
-	if !ok {
-		return nil, ledger.Digest{}, false
-	}
-	var action ledger.Action = v
-	digest := record.Digest(action)
-	if len(body) <= maxRecentCharge {
-		r := &c.recent[c.turn]
-		r.body, r.action, r.digest = append(r.body[:0], body...), action, digest
-		c.turn = (c.turn + 1) % len(c.recent)
-	}
-	return action, digest, true
 }
 
 // content is a message's number in the lane and what makes its action; nil for other

@@ -29,8 +29,16 @@ type lane interface {
 	GetCheckOnly() bool
 }
 
-// conversion converts a request's action, which must be valid under the ledger's adjacency.
-type conversion func(mechanism.Adjacency) (ledger.Action, error)
+// conversion converts a request's action, which must be valid under the ledger's adjacency, and makes its digest.
+type conversion func(mechanism.Adjacency) (ledger.Action, ledger.Digest, error)
+
+// digested returns an action with its digest, unless err says why there is none.
+func digested(v ledger.Action, err error) (ledger.Action, ledger.Digest, error) {
+	if err != nil {
+		return nil, ledger.Digest{}, err
+	}
+	return v, record.Digest(v), nil
+}
 
 // write performs an action in its lane, counts the outcome, and answers. Refusals of what jobs do are remembered.
 func (s *service) write(ctx context.Context, in lane, jobs bool, action conversion) (*pb.WriteResponse, error) {
@@ -98,10 +106,10 @@ func (s *service) act(ctx context.Context, in *pb.Lane, jobs bool, path string,
 		return nil, err
 	}
 	var asked ledger.Action
-	answer, err := s.write(ctx, in, jobs, func(adj mechanism.Adjacency) (_ ledger.Action, err error) {
-		asked, err = wire.ToAction(path, adj, m)
-		asked = ledger.HeldBy(asked, passage(ctx).Holder())
-		return asked, err
+	answer, err := s.write(ctx, in, jobs, func(adj mechanism.Adjacency) (ledger.Action, ledger.Digest, error) {
+		v, err := wire.ToAction(path, adj, m)
+		asked = ledger.HeldBy(v, passage(ctx).Holder())
+		return digested(asked, err)
 	})
 	if err != nil {
 		return nil, err
@@ -159,7 +167,7 @@ func (s *service) decide(ctx context.Context, in lane, checkOnly bool, action co
 	if err != nil {
 		return keeper.Result{}, err
 	}
-	v, err := action(adjacency)
+	v, digest, err := action(adjacency)
 	if err != nil {
 		return keeper.Result{}, err
 	}
@@ -168,7 +176,7 @@ func (s *service) decide(ctx context.Context, in lane, checkOnly bool, action co
 	if a, ok := in.(*approving); ok {
 		approval, lapsed = &a.by, a.lapsed
 	}
-	r, err := request(ctx, w, in.GetSequence(), v, record.DigestOf(v, approval))
+	r, err := request(ctx, w, in.GetSequence(), v, digest)
 	if err != nil {
 		return keeper.Result{}, wire.Under("lane", err)
 	}

@@ -101,10 +101,6 @@ func labels(body []byte) (labels []ledger.Label, ok bool) {
 	return labels, true
 }
 
-// OfReport reads a report's charge, if it is valid: its result is then that of
-// ToCharge, and the message that the report lies in may be used again.
-func (c *Charges) OfReport(r *Report) (ledger.Charge, bool) { return c.Charge(r.charge) }
-
 // event reads an encoded Event, if it is valid.
 func (c *Charges) event(b []byte) (mechanism.Event, bool) {
 	c.mu.RLock()

@@ -10,11 +10,11 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// Report is an encoded ReportRequest of which only the charge is still to be read,
-// by the ledger's Charges. Nothing is checked yet.
+// Report is an encoded ReportRequest of which only the charge is still to be read.
+// Nothing is checked yet.
 type Report struct {
 	Lane   Lane
-	charge []byte // lies in the message
+	Charge []byte // lies in the message
 }
 
 // Lane is a pb.Lane without a receipt.
@@ -53,7 +53,7 @@ func ReadReport(b []byte) (r Report, ok bool) {
 	if !ok {
 		return r, false
 	}
-	if r.charge, b, ok = field(b, 2); !ok || len(b) > 0 { // ReportRequest.charge
+	if r.Charge, b, ok = field(b, 2); !ok || len(b) > 0 { // ReportRequest.charge
 		return r, false
 	}
 	name, lane, ok := field(lane, 1) // Lane.ledger

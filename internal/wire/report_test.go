@@ -21,7 +21,7 @@ func readReport(r *Charges, b []byte) (Report, ledger.Charge, bool) {
 	if !ok {
 		return report, ledger.Charge{}, false
 	}
-	c, ok := r.OfReport(&report)
+	c, ok := r.Charge(report.Charge)
 	return report, c, ok
 }
 
