@@ -63,8 +63,8 @@ var unseen = []*unicode.RangeTable{
 type Dataset struct {
 	Title       string             `field:"1"`
 	Owners      []string           `field:"2" most:"16"`
-	MaxRecords  uint64             `field:"3"`             // of one privacy unit, at most
-	EnforcedBy  string             `field:"4" most:"1024"` // what enforces that
+	MaxRecords  uint64             `field:"3" need:"at most how many records belong to one privacy unit, ≥ 1"`
+	EnforcedBy  string             `field:"4" need:"what enforces max_records_per_unit, 1 to 1,024 bytes" most:"1024"`
 	Caps        Caps               `field:"5"`
 	DerivedFrom []DatasetReference `field:"6" most:"16"` // what it overlaps
 	// the name of the record whose budget it shares; "" where it has its own

@@ -3,13 +3,9 @@
 package record
 
 import (
-	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
-
-// datasetForm converts what a dataset's record keeps beside a spec.
-var datasetForm = wire.FormOf[ledger.Dataset, *recordv1.Dataset]()
 
 // checkDataset checks that a record is a dataset's by its name and by what is in it, or by neither.
 func checkDataset(s ledger.Spec) error {

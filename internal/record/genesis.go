@@ -28,7 +28,7 @@ func MarshalGenesis(g ledger.Genesis) ([]byte, error) {
 		r.Resolution = resolutionForm.Write(g.Resolution)
 	}
 	if g.Spec.Dataset != nil {
-		r.Dataset = datasetForm.Write(*g.Spec.Dataset)
+		r.Dataset = wire.DatasetForm.Write(*g.Spec.Dataset)
 	}
 	return marshal(r)
 }
@@ -50,7 +50,7 @@ func UnmarshalGenesis(b []byte) (ledger.Genesis, error) {
 	}
 	g := ledger.Genesis{Spec: spec, StoreID: r.StoreId, Principal: r.Principal, Time: fromNanos(r.TimeUnixNanos)}
 	if r.Dataset != nil {
-		d := datasetForm.Plain(r.Dataset)
+		d := wire.DatasetForm.Plain(r.Dataset)
 		g.Spec.Dataset = &d
 	}
 	if g.Resolution, err = resolutionForm.Read("resolution", r.Resolution); err == nil {

@@ -60,7 +60,7 @@ func markdown(s *accountantv1.Statement, of about) string {
 	l, spec := s.GetLedger(), s.GetLedger().GetSpec()
 	line("# Privacy statement: %s", Escape(of.title))
 	line("")
-	line("%s", cmp.Or(Escape(s.GetSummary()), headline(s)))
+	line("%s", Escape(s.GetSummary()))
 	line("")
 	if l.GetNeedsReconciling() {
 		line("**It has lost entries, by the restore of a backup or a failover of the database, and is not " +
@@ -155,27 +155,6 @@ func countsReserved(s *accountantv1.Statement) bool {
 	return s.GetGuarantee() == "descriptive" &&
 		slices.ContainsFunc(s.GetLedger().GetReservations(),
 			func(r *accountantv1.Reservation) bool { return r.GetChild() == "" })
-}
-
-// headline is the statement in one sentence, at the first δ with a finite ε, for daemons
-// that send no summary.
-func headline(s *accountantv1.Statement) string {
-	what := map[string]string{
-		"plan":   "All that this ledger's plan allows",
-		"filter": "All that this ledger's budgets allow",
-	}[s.GetGuarantee()]
-	if what == "" {
-		what = "All that was charged to this ledger"
-		if countsReserved(s) {
-			what = "All that was charged to this ledger or is reserved in it"
-		}
-	}
-	for _, p := range s.GetPrivacy() {
-		if e := num.FormatUp(p.GetEpsilon(), spelling.Digits); e != "∞" {
-			return fmt.Sprintf("%s is (%s, %s)-differentially private.", what, e, spelling.Exact(p.GetDelta()))
-		}
-	}
-	return what + " has no finite ε at the given δ."
 }
 
 func budgetList(l *accountantv1.Ledger) string {

@@ -3,16 +3,11 @@
 package wire
 
 import (
-	"fmt"
 	"strings"
 
+	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-)
-
-const (
-	maxOwners      = 16
-	maxDerivedFrom = 16
 )
 
 // ToDataset converts what a dataset is registered with into the spec of its record, with
@@ -89,47 +84,21 @@ func DatasetName(field, id string) (string, error) {
 
 // CheckDataset checks what makes a spec a dataset's record.
 func CheckDataset(s ledger.Spec) error {
-	d := s.Dataset
 	name, err := DatasetName("id", s.DatasetID)
 	switch {
 	case err != nil:
 		return err
 	case name != s.Name:
 		return Invalid("name", Quote(s.Name), name)
-	case d.MaxRecords == 0:
-		return Absent("max_records_per_unit", "at most how many records belong to one privacy unit, ≥ 1")
-	case d.EnforcedBy == "":
-		return Absent("bound_enforced_by", "what enforces max_records_per_unit, 1 to 1,024 bytes")
-	case len(d.Owners) > maxOwners:
-		return Invalid("owners", fmt.Sprintf("%d owners", len(d.Owners)), fmt.Sprintf("at most %d", maxOwners))
-	case len(d.DerivedFrom) > maxDerivedFrom:
-		return Invalid("derived_from", fmt.Sprintf("%d datasets", len(d.DerivedFrom)),
-			fmt.Sprintf("at most %d", maxDerivedFrom))
 	}
-	type text struct {
-		field, text string
-		limit       int
-	}
-	texts := []text{{"title", d.Title, maxText}, {"bound_enforced_by", d.EnforcedBy, maxReason},
-		{"independence", d.Independence, maxReason}}
-	for i, o := range d.Owners {
-		texts = append(texts, text{fmt.Sprintf("owners[%d]", i), o, maxText})
-	}
-	for _, t := range texts {
-		if err := checkText(t.field, t.text, t.limit); err != nil {
-			return err
-		}
-	}
-	for i, r := range d.DerivedFrom {
-		if err := referenceForm.Check(at("derived_from", i), r); err != nil {
-			return err
-		}
-	}
-	if err := capsForm.Check("caps", d.Caps); err != nil {
+	if err := DatasetForm.Check("", *s.Dataset); err != nil {
 		return err
 	}
 	return checkSpec(s)
 }
+
+// DatasetForm converts what a dataset's record keeps beside a spec. Its fields are called as in the API.
+var DatasetForm = FormOf[ledger.Dataset, *recordv1.Dataset]()
 
 // The parts of a dataset, by their tables.
 var (
