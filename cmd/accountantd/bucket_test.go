@@ -174,6 +174,10 @@ func TestDoctorOfPlaces(t *testing.T) {
 		}
 	}
 	says("as it should be")
+	move(at("cold"), at("cold.away"))
+	says("a folder that is gone", "The old entries in "+at("cold")+" cannot be read")
+	move(at("cold.away"), at("cold"))
+	says("a folder that is back")
 	move(at("archive"), at("archive.away"))
 	says("an archive that is gone", "is not in the archive "+at("archive"), "the daemon adds it")
 	move(at("archive.away"), at("archive"))
@@ -214,6 +218,19 @@ func TestDoctorOfPlaces(t *testing.T) {
 	}
 	says("no folder", "The old entries in "+at("cold")+" cannot be read")
 	d.stop(syscall.SIGTERM)
+	// An empty folder may be one on which the disk is not mounted: nothing moves there.
+	if err := os.Mkdir(at("cold"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d = start(t, dir, with[:6]...)
+	fillOld(t, d, "more")
+	d.stop(syscall.SIGTERM)
+	d = start(t, dir, with[:6]...)
+	says("an empty folder", fmt.Sprintf("%d of %[1]d segments with old entries are missing", len(segments)))
+	d.stop(syscall.SIGTERM)
+	if err := os.Remove(at("cold")); err != nil {
+		t.Errorf("an empty folder in the place of the one with segments: %v", err)
+	}
 	move(at("cold.away"), at("cold"))
 	move(segments[0]+".away", segments[0])
 	d = start(t, dir)

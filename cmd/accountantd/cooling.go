@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -82,6 +83,7 @@ type cooled struct {
 	leaving tries
 
 	mu       sync.Mutex
+	looked   time.Time // when that was
 	segments []cold.Name
 	missing  []cold.Name
 	away     error // why it is not known which are
@@ -120,7 +122,7 @@ func (c *cooling) keep(s retires, m *server.Metrics, logger *slog.Logger) (warni
 		defer close(done)
 		w.run(ctx)
 	}()
-	return w.warnings, func() {
+	return func() []string { return w.warnings(ctx) }, func() {
 		cancel()
 		<-done
 	}, nil
@@ -128,15 +130,16 @@ func (c *cooling) keep(s retires, m *server.Metrics, logger *slog.Logger) (warni
 
 func (w *cooled) run(ctx context.Context) {
 	for cool := time.Now(); ctx.Err() == nil; {
-		if began := time.Now(); !began.Before(cool) {
+		began, wait := time.Now(), lookEvery
+		due := !began.Before(cool)
+		// Where segments are missing, a disk may not be mounted, and nothing is to be written in its place.
+		well := (!due || w.count()) && w.look(ctx)
+		if well && due {
+			well = w.cool(ctx, began) && w.count()
 			cool = began.Add(coolEvery)
-			if !w.cool(ctx, began) {
-				cool = began.Add(coolAgain)
-			}
 		}
-		wait := lookEvery
-		if !w.look(ctx) {
-			wait = coolAgain
+		if !well {
+			wait, cool = coolAgain, began.Add(coolAgain)
 		}
 		select {
 		case <-ctx.Done():
@@ -145,13 +148,24 @@ func (w *cooled) run(ctx context.Context) {
 	}
 }
 
+// count finds out which segments are needed. It reports whether it could.
+func (w *cooled) count() bool {
+	_, segments, err := w.store.Outside()
+	if err != nil {
+		return false // the store says why to everybody
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.segments = segments
+	return true
+}
+
 // cool moves what is to leave. It reports whether that is all.
 func (w *cooled) cool(ctx context.Context, began time.Time) bool {
-	var moved persist.Retired
-	var err error
-	if w.dir != "" {
-		moved, err = w.store.Retire(ctx, began)
+	if w.dir == "" {
+		return true
 	}
+	moved, err := w.store.Retire(ctx, began)
 	if moved.Entries > 0 {
 		w.logger.Info("entries have left the ledgers' file", "cold", w.dir, "entries", moved.Entries, "bytes",
 			moved.Bytes, "segments", moved.Segments)
@@ -166,13 +180,7 @@ func (w *cooled) cool(ctx context.Context, began time.Time) bool {
 		w.newest.Set(float64(began.UnixNano()) / 1e9)
 	}
 	w.leaving.tried(began, err)
-	_, segments, e := w.store.Outside()
-	if e == nil {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.segments = segments
-	}
-	return err == nil && e == nil
+	return err == nil
 }
 
 // look finds out which segments are missing. It reports whether none is.
@@ -188,12 +196,12 @@ func (w *cooled) look(ctx context.Context) bool {
 	if err == nil && len(segments) > 0 {
 		missing, err = r.Missing(ctx, segments)
 	}
-	if ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.missing, w.away = missing, err
+	w.looked, w.missing, w.away = time.Now(), missing, err
 	switch {
 	case err != nil:
 		w.unreadable.Set(float64(len(segments)))
@@ -209,8 +217,22 @@ func (w *cooled) look(ctx context.Context) bool {
 	return err == nil && len(missing) == 0
 }
 
+// Who asks what is wrong is told how it is now, or was not long ago, and does not wait long.
+const (
+	lookAgain    = 10 * time.Second
+	lookPatience = 5 * time.Second
+)
+
 // warnings are for whoever asks what is wrong.
-func (w *cooled) warnings() (list []string) {
+func (w *cooled) warnings(ctx context.Context) (list []string) {
+	w.mu.Lock()
+	looked := w.looked
+	w.mu.Unlock()
+	if time.Since(looked) > lookAgain {
+		ctx, cancel := context.WithTimeout(ctx, lookPatience)
+		defer cancel()
+		w.look(ctx)
+	}
 	r, err := w.store.Retention()
 	if err == nil {
 		err = r.Key.Has(r.Sealed) // somebody may have exchanged it just now

@@ -114,7 +114,11 @@ func (a *Archive) open(ctx context.Context, from Source) error {
 		a.took(s, sum)
 		return true, a.of(s, from)
 	}
-	if a.remember(from) && a.number <= last {
+	remembered := a.remember(from)
+	if remembered && last == 0 { // perhaps its disk is not mounted
+		return &DamagedError{a.place.Dir, fmt.Sprintf("is empty, and had %d segments", a.number)}
+	}
+	if remembered && a.number <= last {
 		newest, err := blobs.Read(ctx, at, name(a.number))
 		if sum := sha256.Sum256(newest); err == nil && bytes.Equal(sum[:], a.previous) {
 			err = a.place.each(ctx, at, a.number+1, last, a.previous, took)

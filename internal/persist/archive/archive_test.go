@@ -345,6 +345,11 @@ func TestArchiveExchanged(t *testing.T) {
 		}
 		h.charge("a")
 	}
+	// Nor after a start.
+	if n, err := h.reopen().Write(h.Context(), h.store, h.now); err == nil ||
+		!strings.Contains(err.Error(), "is empty, and had 1 segments") {
+		t.Errorf("%d segments, %v", n, err)
+	}
 	if err := errors.Join(os.Remove(h.dir), os.Rename(h.dir+".away", h.dir)); err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +375,7 @@ func TestManySegments(t *testing.T) {
 		t.Errorf("%v\n%s", err, got)
 	}
 	newest := h.place().fileOf(a.number)
-	if err := os.Remove(newest); err != nil { // the daemon was killed before it
+	if err := errors.Join(os.Remove(newest), os.Remove(h.note)); err != nil { // the daemon was killed before it
 		t.Fatal(err)
 	}
 	if _, _, err := rebuilt(t, h.place(), time.Time{}); !errors.As(err, new(*NoMomentError)) {

@@ -98,7 +98,7 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s %s; allowed: all segments of one archive, from the first one on, as the daemon has written "+
-		"them; or, for a daemon, an empty directory", e.Path, e.Reason)
+		"them; or, for a daemon, another directory that is empty", e.Path, e.Reason)
 }
 
 // read returns a segment that follows the one whose file has the SHA-256 previous, with that of its own.
