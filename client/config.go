@@ -43,7 +43,8 @@ type Config struct {
 	// Insecure allows plain text to a server on another machine.
 	Insecure bool
 	// Timeout is how long one attempt of a call may take, and how long a stream
-	// waits for an acknowledgement before it connects anew. Default: 10 s.
+	// waits for an acknowledgement before it connects anew: twice as long each time
+	// that this was too short, up to 16 times. Default: 10 s.
 	Timeout time.Duration
 	// MaxAttempts bounds the attempts of a call, and a stream's attempts in a row
 	// without progress. Default 0: only the context bounds them.

@@ -51,6 +51,7 @@ type fake struct {
 	principals map[string]bool
 	calls      map[string]int
 	hold       chan struct{} // if set, streams wait for it before each charge
+	slow       time.Duration // streams wait so long before each charge
 	dropped    int           // charges behind a rejected one
 	deaf       bool          // streams do not end when the client has no more to say
 	server     *grpc.Server
@@ -246,6 +247,13 @@ func (f *fake) ReportStream(stream grpc.BidiStreamingServer[pb.ReportStreamReque
 		if f.hold != nil {
 			select {
 			case <-f.hold:
+			case <-stream.Context().Done():
+				return stream.Context().Err()
+			}
+		}
+		if f.slow > 0 {
+			select {
+			case <-time.After(f.slow):
 			case <-stream.Context().Done():
 				return stream.Context().Err()
 			}

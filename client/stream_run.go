@@ -22,6 +22,9 @@ const (
 	maxDrain = time.Second
 	// burst is how many charges the sender takes out of the queue at once.
 	burst = 256
+	// mostPatience is how many times the time-out a stream waits at most for an answer. A daemon that has too much to
+	// do would otherwise get everything again and again, and have even more.
+	mostPatience = 16
 )
 
 // refusal is the daemon's refusal of one charge: neither it nor those behind it are written.
@@ -32,9 +35,13 @@ func (r refusal) Error() string { return r.why.Error() }
 // run opens the lane again and again until the stream ends.
 func (s *Stream) run() {
 	var last error // why the lane is not open, if it is not
-	for failures := 0; ; {
+	for failures, patience := 0, 1; ; {
 		used := s.c.token()
-		progress, err := s.serve()
+		progress, overdue, err := s.serve(time.Duration(patience) * s.c.cfg.Timeout)
+		patience = min(2*patience, mostPatience)
+		if !overdue {
+			patience = 1
+		}
 		var refused refusal
 		switch {
 		case errors.As(err, &refused):
@@ -86,20 +93,20 @@ type connection struct {
 	*Stream
 	ctx      context.Context
 	abort    context.CancelCauseFunc
+	wait     time.Duration // for an answer
 	watchdog *time.Timer   // ends the connection when an answer is overdue
 	halt     chan struct{} // closed: send nothing more
 	wire     grpc.BidiStreamingClient[pb.ReportStreamRequest, pb.ReportStreamResponse]
 }
 
-// serve opens the lane once and works until the connection ends. progress reports whether the
-// connection got anything done, so that the next attempt may follow soon.
-func (s *Stream) serve() (progress bool, err error) {
-	overdue := status.Errorf(codes.DeadlineExceeded,
-		"the daemon did not answer on the stream within %v", s.c.cfg.Timeout)
-	c := &connection{Stream: s, halt: make(chan struct{})}
+// serve opens the lane once and works until the connection ends, or until no answer came for so long. progress reports
+// whether the connection got anything done, so that the next attempt may follow soon.
+func (s *Stream) serve(wait time.Duration) (progress, overdue bool, err error) {
+	late := status.Errorf(codes.DeadlineExceeded, "the daemon did not answer on the stream within %v", wait)
+	c := &connection{Stream: s, wait: wait, halt: make(chan struct{})}
 	c.ctx, c.abort = context.WithCancelCause(s.ctx)
 	defer c.abort(nil)
-	c.watchdog = time.AfterFunc(s.c.cfg.Timeout, func() { c.abort(overdue) })
+	c.watchdog = time.AfterFunc(wait, func() { c.abort(late) })
 	defer c.watchdog.Stop()
 
 	reach := s.reach // which only an open connection changes
@@ -114,10 +121,10 @@ func (s *Stream) serve() (progress bool, err error) {
 		}
 		s.mu.Unlock()
 	}
-	if context.Cause(c.ctx) == overdue && !errors.As(err, new(refusal)) {
-		err = overdue
+	if context.Cause(c.ctx) == late && !errors.As(err, new(refusal)) {
+		return progress, true, late
 	}
-	return progress, err
+	return progress, false, err
 }
 
 // open opens the lane and processes how far it has come. It returns the first number that was
@@ -195,7 +202,7 @@ func (c *connection) exchange() error {
 		// Let the daemon end the lane in peace: it drops what is behind the
 		// refused charge, and no charge with that number will come.
 		close(c.halt)
-		c.watchdog.Reset(min(maxDrain, c.c.cfg.Timeout))
+		c.watchdog.Reset(min(maxDrain, c.wait))
 		for more := error(nil); more == nil; {
 			_, more = c.wire.Recv()
 		}
@@ -243,13 +250,13 @@ func (c *connection) next(batch []frozen) (_ []frozen, end bool) {
 		batch = append(batch, q.request)
 	}
 	if len(batch) > 0 && c.sent == 0 {
-		c.watchdog.Reset(c.c.cfg.Timeout)
+		c.watchdog.Reset(c.wait)
 	}
 	c.sent += len(batch)
 	c.reach = max(c.reach, c.first+uint64(c.sent)-1)
 	end = len(batch) == 0 && c.closing
 	if end && c.sent == 0 {
-		c.watchdog.Reset(min(maxDrain, c.c.cfg.Timeout))
+		c.watchdog.Reset(min(maxDrain, c.wait))
 	}
 	return batch, end
 }
@@ -298,9 +305,9 @@ func (c *connection) acknowledged(a *pb.ReportStreamResponse_Acknowledged) error
 	c.lane.newest.see(a)
 	switch {
 	case c.sent > 0:
-		c.watchdog.Reset(c.c.cfg.Timeout)
+		c.watchdog.Reset(c.wait)
 	case c.closing && len(c.queue) == 0:
-		c.watchdog.Reset(min(maxDrain, c.c.cfg.Timeout))
+		c.watchdog.Reset(min(maxDrain, c.wait))
 	default:
 		c.watchdog.Stop()
 	}

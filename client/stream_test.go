@@ -287,6 +287,26 @@ func TestStreamThatSentNothing(t *testing.T) {
 	}
 }
 
+// TestStreamIsPatient: a daemon that has so much to do that it answers later than the time-out is asked less and less
+// often, instead of getting everything again each time until it never comes to an end.
+func TestStreamIsPatient(t *testing.T) {
+	byFakeTime(func(t *testing.T) {
+		f := newFake("a")
+		f.slow = 5 * time.Second
+		c := f.start(t, Config{Timeout: time.Second})
+		s := stream(t, c)
+		streamSteps(t, s, 1, 3)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := s.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		if opened := s.Status().Connections; opened != 4 { // it waits for 1, 2, 4 and 8 s
+			t.Errorf("%d connections; want 4", opened)
+		}
+	})(t)
+}
+
 // TestStreamEndsWithoutTheDaemon: a daemon that does not end the stream, or is
 // gone, does not hold up a stream that has nothing to wait for.
 func TestStreamEndsWithoutTheDaemon(t *testing.T) {

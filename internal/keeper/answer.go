@@ -145,6 +145,7 @@ func (l *Lane) answer(it *item, drop bool, result Result, err error) {
 func (l *Lane) publish() bool {
 	l.undecided -= l.decided
 	l.bytes -= l.decidedBytes
+	l.w.q.k.laneBytes.Add(-int64(l.decidedBytes))
 	if len(l.results) == 0 {
 		l.results = l.answers
 	} else {
@@ -157,7 +158,7 @@ func (l *Lane) publish() bool {
 		l.ready.wake()
 	}
 	if free {
-		l.w.stream = nil
+		l.w.endStream()
 	}
 	return free
 }

@@ -66,6 +66,7 @@ type Config struct {
 
 	Window      int // requests of a stream that are not yet answered and received; 4,096 if 0
 	WindowBytes int // approximate bytes of those not yet decided; 8 MiB if 0
+	LaneBytes   int // the same of all streams, above which each keeps to its share of this; 32 MiB if 0
 
 	BatchRequests int // requests decided together; 2,048 if 0
 	BatchBytes    int // their approximate bytes; 1 MiB if 0 (a single larger request is a batch)
@@ -83,7 +84,7 @@ func (c Config) withDefaults() Config {
 		value int
 	}{
 		{&c.MaxLedgers, 10_000}, {&c.MaxMechanisms, 1 << 20}, {&c.MaxWriters, 1 << 16},
-		{&c.Window, 4_096}, {&c.WindowBytes, 8 << 20},
+		{&c.Window, 4_096}, {&c.WindowBytes, 8 << 20}, {&c.LaneBytes, 32 << 20},
 		{&c.BatchRequests, 2_048}, {&c.BatchBytes, 1 << 20},
 		{&c.QueueRequests, 1 << 16}, {&c.QueueBytes, 64 << 20},
 	} {

@@ -54,7 +54,7 @@ func (q *queue) open(ctx context.Context, key ledger.Writer) (*Lane, error) {
 		}
 		if w.stream != nil && w.stream.end(ErrReplaced) {
 			// It had nothing in the queue.
-			w.stream = nil
+			w.endStream()
 			defer q.k.release(q, 1)
 			break
 		}
@@ -74,6 +74,7 @@ func (q *queue) open(ctx context.Context, key ledger.Writer) (*Lane, error) {
 	if err == nil {
 		l = &Lane{w: w}
 		w.stream = l
+		q.k.lanes.Add(1)
 	}
 	old := q.cameFree(w)
 	q.mu.Unlock()
@@ -108,8 +109,15 @@ func (q *queue) endStreams(reason error) {
 	}
 }
 
+// endStream is called when the writer's stream has ended and has nothing in the queue.
+func (w *writer) endStream() {
+	w.stream = nil
+	w.q.k.lanes.Add(-1)
+}
+
 // Send queues a request. It ignores r.Writer and uses the lane's. It waits while Config.Window requests
-// are unanswered, or their answers have not been received. An error says why nothing was queued:
+// are unanswered, or their answers have not been received, and while all streams together have too much in
+// their queues and this one has its share of that. An error says why nothing was queued:
 // ctx.Err(), ErrLate, or the error of a lane that has ended (see Receive).
 func (l *Lane) Send(ctx context.Context, r ledger.Request) error {
 	r.Writer = l.w.key
@@ -138,8 +146,7 @@ func (l *Lane) send(ctx context.Context, it item) error {
 			q.mu.Unlock()
 			return err
 		}
-		if n := l.undecided + len(l.results); n < q.k.config.Window &&
-			(l.undecided == 0 || l.bytes+it.bytes <= q.k.config.WindowBytes) {
+		if l.fits(it.bytes) {
 			break
 		}
 		room := l.room.wait()
@@ -153,9 +160,21 @@ func (l *Lane) send(ctx context.Context, it item) error {
 	}
 	l.undecided++
 	l.bytes += it.bytes
+	q.k.laneBytes.Add(int64(it.bytes))
 	q.add(it)
 	q.mu.Unlock()
 	return nil
+}
+
+// fits reports whether the lane may queue another request. One is always allowed, so every lane gets on with each
+// batch of its ledger, however many others there are. Its caller holds mu.
+func (l *Lane) fits(bytes int) bool {
+	k, own := l.w.q.k, l.bytes+bytes
+	if l.undecided+len(l.results) >= k.config.Window {
+		return false
+	}
+	all, share := int(k.laneBytes.Load())+bytes, k.config.LaneBytes/max(1, int(k.lanes.Load()))
+	return l.undecided == 0 || own <= k.config.WindowBytes && (all <= k.config.LaneBytes || own <= share)
 }
 
 // Receive waits for answers and returns all that there are, in the order of the requests. It returns
@@ -201,7 +220,7 @@ func (l *Lane) finish(reason error) {
 	free := l.end(reason) && l.w.stream == l
 	var old *writer
 	if free {
-		l.w.stream = nil
+		l.w.endStream()
 		old = q.cameFree(l.w)
 	}
 	q.mu.Unlock()

@@ -351,6 +351,56 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// Where all streams together have too much in their queues, each has its share of it, and at least one request: none
+// fills the memory, and none waits for others.
+func TestStreamsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestStore("a")
+		release := hold(s, "a", nil)
+		k := newKeeper(t, Config{Store: s, LaneBytes: 4 * charge("", 1, 1).Weight()})
+		first, second, third := open(t, k, "v", 0), open(t, k, "w", 0), (*Lane)(nil)
+		sendAll := func(l *Lane) {
+			for n := range uint64(8) {
+				if err := l.Send(t.Context(), charge("", n+1, 1)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		queued := func(want ...int) {
+			t.Helper()
+			synctest.Wait()
+			for i, l := range []*Lane{first, second, third} {
+				if l != nil && l.undecided != want[i] {
+					t.Errorf("stream %d has %d in the queue; want %d", i+1, l.undecided, want[i])
+				}
+			}
+		}
+		go sendAll(first)
+		queued(4, 0)
+		go sendAll(second)
+		queued(4, 2)
+		third = open(t, k, "x", 0)
+		go sendAll(third)
+		queued(4, 2, 1)
+		release()
+		queued(0, 0, 0)
+		for _, l := range []*Lane{first, second, third} {
+			var got string
+			for n := 0; n < 8; n = len(strings.Fields(got)) {
+				got += receive(t, l) + " "
+			}
+			if got := strings.TrimSpace(got); got != "1 2 3 4 5 6 7 8" {
+				t.Errorf("answers: %q", got)
+			}
+			l.Close()
+		}
+		if lanes, bytes := k.lanes.Load(), k.laneBytes.Load(); lanes != 0 || bytes != 0 {
+			t.Errorf("in the end: %d streams with %d bytes", lanes, bytes)
+		}
+		checkLedger(t, k, s, "a")
+	})
+}
+
 // A request larger than the window goes alone, and one that waits for room is
 // told when the lane ends.
 func TestWindowEdges(t *testing.T) {

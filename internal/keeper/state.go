@@ -32,6 +32,9 @@ type Keeper struct {
 	idleWorkers atomic.Int64
 	waiting     atomic.Int64 // requests in all queues
 
+	lanes     atomic.Int64 // open streams
+	laneBytes atomic.Int64 // approximately, of their requests that are not yet decided
+
 	placing sync.Mutex // held while a claim is placed
 	sets    sets
 

@@ -275,6 +275,44 @@ def test_a_stream_without_its_right_wrote_nothing_more(client: Client, ledger: s
     assert not ended.value.unknown and len(ended.value.not_written) == 1 and client.pending(ledger) == []
 
 
+def test_a_stream_is_patient_with_a_busy_daemon(daemon: Daemon, connect: Connect, ledger: str,
+                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    enough = threading.Event()
+
+    class Silent(Lost):
+        """A stream on which nothing is answered."""
+
+        def __init__(self, requests: Any, **_: object) -> None:
+            self._requests, self._cancelled = requests, threading.Event()
+
+        def __iter__(self) -> Any:
+            next(self._requests)
+            yield pb.ReportStreamResponse(opened=pb.ReportStreamResponse.Opened(last_sequence=0))
+            next(self._requests)
+            self._cancelled.wait()
+            raise self
+
+        def code(self) -> grpc.StatusCode:
+            return grpc.StatusCode.CANCELLED
+
+        def cancel(self) -> None:
+            if not self._cancelled.is_set():
+                self._cancelled.set()
+                assert stream._connection is not None
+                waited.append(stream._connection.wait)
+            if len(waited) == 6:
+                enough.set()
+
+    client = connect(daemon.address, timeout=0.0625)
+    monkeypatch.setitem(client._rpc, "ReportStream", Silent)
+    stream = client.stream(ledger)
+    stream.report(STEP)
+    assert enough.wait(60)
+    stream.abandon()
+    assert waited[:6] == [0.0625, 0.125, 0.25, 0.5, 1, 1]
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_stream_that_cannot_keep_its_writes_ends(client: Client, proxy: Proxy, connect: Connect, ledger: str,
                                                    monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,11 +37,15 @@ class Message:
     receipt: list[pb.Receipt] | None = None  # a list takes the receipt, which is then sent for until it comes
 
 
+MOST_PATIENCE = 16
+
+
 class _Connection:
     """One opening of the lane."""
 
-    def __init__(self) -> None:
+    def __init__(self, wait: float) -> None:
         self.call: Any = None
+        self.wait = wait  # for an answer, in seconds
         self.sent = 0  # how many of the queue it was given
         self.live = False  # the lane is open
         self.halted = False
@@ -251,11 +255,14 @@ class Stream:
     def _run(self) -> None:
         """Opens the lane again and again until the stream ends."""
         attempts = failures = 0  # without progress of the queue; without the lane opened
+        patience = 1  # time-outs until an answer is overdue: an overloaded daemon must not get everything ever anew
         failure = Failure(grpc.StatusCode.CANCELLED, "the stream was abandoned")
         while True:
             first, connections = self._first, self.connections
             used = self._settings.token_now()
-            reason = self._serve()
+            reason = self._serve(patience)
+            late = reason.code is grpc.StatusCode.DEADLINE_EXCEEDED
+            patience = min(2 * patience, MOST_PATIENCE) if late else 1
             renewed = self._await_token(reason, used)
             with self._monitor:
                 if self._error is not None or self._closing and not self._queue:
@@ -303,10 +310,10 @@ class Stream:
             return bool(end.value)
         return False
 
-    def _serve(self) -> Failure:
+    def _serve(self, patience: int) -> Failure:
         """Opens the lane once and works until the connection ends."""
-        connection, reach = _Connection(), self._reach
-        connection.due = time.monotonic() + self._settings.timeout
+        connection, reach = _Connection(patience * self._settings.timeout), self._reach
+        connection.due = time.monotonic() + connection.wait
         try:
             with self._monitor:
                 if self._stop.is_set():
@@ -326,7 +333,7 @@ class Stream:
         except grpc.RpcError as e:
             if connection.overdue:
                 return Failure(grpc.StatusCode.DEADLINE_EXCEEDED,
-                               f"the daemon did not answer on the stream within {self._settings.timeout} s")
+                               f"the daemon did not answer on the stream within {connection.wait} s")
             failure = failure_of(e)
             if failure.wrote_nothing:  # what the daemon took of this connection before, it has acknowledged
                 with self._monitor:
@@ -362,7 +369,7 @@ class Stream:
                 connection.sent += 1
                 self._reach = max(self._reach, sequence)
                 if connection.sent == 1:
-                    connection.due = time.monotonic() + self._settings.timeout
+                    connection.due = time.monotonic() + connection.wait
                 request = pb.ReportStreamRequest()
                 inner = getattr(request, message.kind)
                 inner.sequence = sequence
@@ -426,7 +433,7 @@ class Stream:
         self._client._core.contact.answered()
         self._lane.see(a.receipt)
         self._acknowledge(a.through, a.receipt)
-        connection.due = time.monotonic() + self._settings.timeout if connection.sent > 0 else None
+        connection.due = time.monotonic() + connection.wait if connection.sent > 0 else None
 
     def _rejected(self, connection: _Connection, r: pb.ReportStreamResponse.Rejected) -> None:
         reach = self._first + connection.sent - 1
