@@ -85,12 +85,12 @@ func startUntilMoved(t *testing.T, dir string, with ...string) *daemon {
 	for began := time.Now(); ; {
 		d := start(t, dir, with...)
 		said := func() bool { return strings.Contains(d.stderr.String(), "entries have left the ledgers' file") }
-		for waited := time.Now(); !said() && time.Since(waited) < 3*time.Second; time.Sleep(50 * time.Millisecond) {
+		for waited := time.Now(); !said() && time.Since(waited) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
 		}
 		if said() {
 			return d
 		}
-		if d.stop(syscall.SIGTERM); time.Since(began) > time.Minute {
+		if d.stop(syscall.SIGTERM); time.Since(began) > 5*time.Minute {
 			t.Fatalf("nothing has moved: %s", d.stderr)
 		}
 	}

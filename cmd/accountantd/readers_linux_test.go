@@ -26,6 +26,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dpaccountant/accountant/client"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/testaid"
@@ -38,7 +39,8 @@ const (
 	goMemLimit   = "GOMEMLIMIT=460MiB"
 )
 
-// TestReaders asks a daemon for more than its memory holds, in all the ways that it answers, and looks at its peak of
+// TestReaders asks a daemon for more than its memory holds, in all the ways that it answers, and for more
+// reports than it writes at once, and looks at its peak of
 // anonymous memory. It asks in all ways if ACCOUNTANT_READERS=all (make readers), and otherwise in the two that took
 // most. docs/operations.md has the figures.
 func TestReaders(t *testing.T) {
@@ -82,6 +84,7 @@ func TestReaders(t *testing.T) {
 			awaitAnswer(t, dial(t, d.ready["listen"]))
 		}},
 		{"600 watchers, 10,000 streams and 300 lists", false, crowdOfReaders},
+		{"1,000 streams of 2,000 reports at once", false, flood},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !c.always && os.Getenv("ACCOUNTANT_READERS") != "all" {
@@ -99,6 +102,39 @@ func TestReaders(t *testing.T) {
 			}
 			d.stop(syscall.SIGTERM)
 		})
+	}
+}
+
+// flood reports to many ledgers faster than the daemon writes.
+func flood(t *testing.T, d *daemon) {
+	c, err := client.New(client.Config{Server: d.ready["listen"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := []*pb.Event{client.Event(client.Gaussian(2), 1)}
+	var all sync.WaitGroup
+	for i := range 1000 {
+		all.Go(func() {
+			ctx := patiently(t)
+			stream, err := c.Stream(ctx, fmt.Sprintf("many/%d", i))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for range 2000 {
+				if err := stream.Report(ctx, event, nil); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			if err := stream.Close(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if err := c.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

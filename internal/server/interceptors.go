@@ -34,6 +34,13 @@ const maxReceive = 4 << 20
 // connection takes to some 40 MiB, and is more than the HTTP port needs, whose calls come over one connection.
 const maxCalls = 2000
 
+// streamWindow is how much a client may send into a stream, and connectionWindow into all of a connection, before the
+// daemon has read it. gRPC would let both grow to 16 MiB, and a thousand streams then fill the memory while they wait.
+const (
+	streamWindow     = 64 << 10
+	connectionWindow = 1 << 20
+)
+
 // callWorkers is how many goroutines wait for calls. The stack of a new one grows several times on a call's way to the
 // store; theirs has grown. Calls beyond them have goroutines of their own.
 const callWorkers = 512
@@ -48,6 +55,7 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.MaxRecvMsgSize(maxReceive),
 		grpc.MaxHeaderListSize(16<<10),
 		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connectionWindow),
 		grpc.NumStreamWorkers(callWorkers),
 		grpc.WaitForHandlers(true), // the keeper closes only after the last handler
 		grpc.ConnectionTimeout(20*time.Second),
