@@ -86,7 +86,7 @@ func TestHangingBucket(t *testing.T) {
 	b := blobstest.New(t)
 	stop, end := context.WithCancel(t.Context())
 	path := filepath.Join(t.TempDir(), "s.db")
-	s := mustOpen(t, Config{Path: path, Stop: stop, hooks: hooks{noSync: true}})
+	s := mustOpen(t, Config{Path: path, Stop: stop, hooks: hooks{noSync: true, patience: time.Hour}})
 	defer s.Close()
 	audittest.Fill(t, s, audittest.Spec("l", 0), 700, 1)
 	list, err := s.Records("l", 1, 1000)
@@ -178,6 +178,11 @@ func TestHungBucketIsLeftAlone(t *testing.T) {
 			!strings.Contains(err.Error(), "of ledger "+name+", cannot be read now: its place has not answered") {
 			t.Errorf("another: %v, after %d requests", err, b.Asked.Load()-asked)
 		}
+	}
+	// Nor does an archive wait, which reads all in one transaction.
+	if _, err := s.Since(nil, func(string) (Seen, bool) { return Seen{}, false },
+		func(Written) error { return nil }); !errors.Is(err, ledger.ErrAway) || b.Asked.Load() > asked {
+		t.Errorf("an archive: %v, after %d requests", err, b.Asked.Load()-asked)
 	}
 	b.Hang.Store(false)
 	now, err := readAll(s)

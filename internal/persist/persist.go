@@ -330,7 +330,7 @@ func (s *Store) view(read func(*rows.View) error) error {
 		}
 		paths := s.paths.Get().(*pages.Paths)
 		defer s.paths.Put(paths)
-		v := &rows.View{Tx: tx, File: s.space.file, Paths: paths, Ctx: s.config.Stop}
+		v := &rows.View{Tx: tx, File: s.space.file, Paths: paths, Fetch: s.fetch}
 		err := read(v)
 		if errors.Is(err, ledger.ErrDamaged) {
 			return err

@@ -50,7 +50,7 @@ const (
 // Since calls each with what was written to ledgers, of all of them as they are at one moment. after says up to which
 // entry a ledger is known, and whether anything of it is; ledgers is nil for all. It returns the keys that the store is
 // bound to. The moment is held in a transaction, during which no page of the file is used again: each must not wait for
-// what is slow.
+// what is slow, and no segment is waited for longer than fetchPatience.
 func (s *Store) Since(ledgers []string, after func(ledger string) (at Seen, known bool),
 	each func(Written) error) (keys []rows.BoundKey, err error) {
 	err = s.view(func(v *rows.View) error {
@@ -87,7 +87,7 @@ func (r *reader) forget(n int) error {
 		return nil
 	}
 	err := r.Used()
-	r.View, r.rows = &rows.View{Tx: r.Tx, File: r.File, Paths: &pages.Paths{}, Ctx: r.Ctx}, 0
+	r.View, r.rows = &rows.View{Tx: r.Tx, File: r.File, Paths: &pages.Paths{}, Fetch: r.Fetch}, 0
 	return err
 }
 

@@ -127,9 +127,6 @@ func (v *View) Elsewhere(key, stored []byte) (b Block, err error) {
 	if err != nil {
 		return b, err
 	}
-	if v.Cold != nil {
-		place.Place = *v.Cold
-	}
 	away := &AwayError{Place: place.Place, Ref: ref, Number: number, First: first, Last: last}
 	raw, there := v.Fetched[ref]
 	if !there {
@@ -139,7 +136,12 @@ func (v *View) Elsewhere(key, stored []byte) (b Block, err error) {
 		if v.Fetched != nil {
 			return b, away
 		}
-		if raw, err = away.Fetch(v.Ctx); err != nil {
+		if v.Fetch != nil {
+			raw, err = v.Fetch(away)
+		} else {
+			raw, err = away.Fetch(context.Background())
+		}
+		if err != nil {
 			return b, err
 		}
 	}
@@ -167,9 +169,6 @@ func (a *AwayError) Error() string {
 // Fetch reads the block. A segment that is damaged is ledger.ErrDamaged. One that cannot be read, as it is missing, or
 // its place does not answer, or its key is not there, is ledger.ErrAway: asking again helps, once that is mended.
 func (a *AwayError) Fetch(ctx context.Context) ([]byte, error) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	raw, err := a.Place.Read(ctx, a.Ref)
 	switch {
 	case errors.Is(err, cold.ErrWrong):

@@ -4,7 +4,6 @@ package rows
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 
@@ -31,10 +30,8 @@ type View struct {
 
 	missing bool // something may have been found to be missing
 
-	// Ctx ends the reading of segments; nil: nothing does.
-	Ctx context.Context
-	// Cold is where segments are; nil: where the store has recorded it.
-	Cold *cold.Place
+	// Fetch reads a block of a segment; nil: AwayError.Fetch does, which nothing ends.
+	Fetch func(*AwayError) ([]byte, error)
 	// Fetched are blocks of segments that were read before the transaction. With it, one that is not among them is an
 	// AwayError, since a transaction should not wait for another machine; nil: blocks are read when they are needed.
 	Fetched map[cold.Ref][]byte

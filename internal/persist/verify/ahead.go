@@ -8,7 +8,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -35,10 +34,8 @@ const packsAhead = 16
 
 // readAhead reads a ledger's packs and decodes their entries; tail has the log keys of its rows of the tail. It does so
 // beside the decisions about those before, and with a transaction of its own, because one is not for concurrent use:
-// nobody writes to the file. Segments are in, or where the file says. It stops at the
-// end of the context; wait returns once it has.
-func readAhead(ctx context.Context, db *bolt.DB, number uint64, tail []uint64, in *cold.Place) (list <-chan opened,
-	wait func()) {
+// nobody writes to the file. It stops at the end of the context; wait returns once it has.
+func (v *verifier) readAhead(ctx context.Context, number uint64, tail []uint64) (list <-chan opened, wait func()) {
 	out := make(chan opened, packsAhead)
 	send := func(o opened) error {
 		select {
@@ -49,7 +46,7 @@ func readAhead(ctx context.Context, db *bolt.DB, number uint64, tail []uint64, i
 		}
 	}
 	read := func(tx *bolt.Tx) error {
-		view := rows.View{Tx: tx, Ctx: ctx, Cold: in}
+		view := v.another(ctx, tx)
 		var by record.Reader
 		return view.EachPack(number, tail, func(p packs.Pack, _ uint64) error {
 			o := opened{Pack: p, entries: make([]decoded, len(p.Raws))}
@@ -64,7 +61,7 @@ func readAhead(ctx context.Context, db *bolt.DB, number uint64, tail []uint64, i
 	go func() {
 		defer close(ended)
 		defer close(out)
-		err := rows.Guard(func() error { return db.View(read) })
+		err := rows.Guard(func() error { return v.Tx.DB().View(read) })
 		_ = send(opened{end: true, err: err}) // after the context's end nobody receives it
 	}()
 	return out, func() { <-ended }

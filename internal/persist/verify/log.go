@@ -97,7 +97,7 @@ func (v *worker) follow(number uint64) (*followed, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(v.ctx)
-	ahead, wait := readAhead(ctx, v.Tx.DB(), number, v.tail[number], v.Cold)
+	ahead, wait := v.readAhead(ctx, number, v.tail[number])
 	defer wait()
 	defer cancel()
 	for o := range ahead {

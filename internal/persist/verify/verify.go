@@ -54,7 +54,8 @@ func File(ctx context.Context, c Config) (done Result, err error) {
 		if err := rows.CheckPages(tx, file, pages.Check{Pace: rows.UntilDone(ctx)}); err != nil {
 			return err
 		}
-		v := &verifier{View: &rows.View{Tx: tx, Ctx: ctx, Cold: c.Cold}, Config: c, ctx: ctx}
+		v := &verifier{Config: c, ctx: ctx}
+		v.View = v.another(ctx, tx)
 		err := v.run()
 		done = v.Result
 		if err == nil && !c.AnyRoot {
@@ -169,16 +170,21 @@ func (v *verifier) ledgers(order []uint64, together int) error {
 	return v.ctx.Err()
 }
 
-// another returns a view of another transaction.
-func (v *verifier) another(tx *bolt.Tx) *rows.View {
-	return &rows.View{Tx: tx, Ctx: v.ctx, Cold: v.Config.Cold}
+// another returns a view of another transaction, which reads segments until a context ends.
+func (v *verifier) another(ctx context.Context, tx *bolt.Tx) *rows.View {
+	return &rows.View{Tx: tx, Fetch: func(a *rows.AwayError) ([]byte, error) {
+		if v.Config.Cold != nil {
+			a.Place = *v.Config.Cold
+		}
+		return a.Fetch(ctx)
+	}}
 }
 
 // alone verifies a ledger in a transaction of its own.
 func (v *verifier) alone(number uint64) error {
 	return rows.Guard(func() error {
 		return v.Tx.DB().View(func(tx *bolt.Tx) error {
-			w := &worker{verifier: v, View: v.another(tx), rights: v.rights, specs: map[string]ledger.Spec{}}
+			w := &worker{verifier: v, View: v.another(v.ctx, tx), rights: v.rights, specs: map[string]ledger.Spec{}}
 			w.rights.Spec = w.spec
 			return w.ledger(number)
 		})
