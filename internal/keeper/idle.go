@@ -54,7 +54,7 @@ func (k *Keeper) use(name string) *queue {
 		q = &queue{k: k, name: name, writers: map[ledger.Writer]*writer{}, epoch: 1, round: round{k: k}}
 		k.queues[name] = q
 	}
-	if k.idle.Remove(q) {
+	if k.idle.remove(q) {
 		k.parts -= q.parts
 	}
 	q.pins++
@@ -107,7 +107,7 @@ func (k *Keeper) unuse(dropped []*queue, q *queue, n int) []*queue {
 		k.parts += q.parts
 		k.idle.push(q)
 		for k.idle.Len() > 1 && (k.idle.Len() > k.config.MaxLedgers || k.parts > k.config.MaxMechanisms) {
-			old, _, _ := k.idle.RemoveOldest()
+			old := k.idle.removeOldest()
 			k.parts -= old.parts
 			delete(k.queues, old.name)
 			dropped = append(dropped, old)
@@ -150,14 +150,13 @@ func (i *idleWriters) add(w *writer) *writer {
 	if i.list.Len() <= i.max {
 		return nil
 	}
-	old, _, _ := i.list.RemoveOldest()
-	return old
+	return i.list.removeOldest()
 }
 
 func (i *idleWriters) remove(w *writer) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.list.Remove(w)
+	i.list.remove(w)
 }
 
 // drop forgets writers that add returned, which may be nil, unless they came into use again.

@@ -34,8 +34,7 @@ func New(config Config) *Keeper {
 	k := &Keeper{
 		config:  config,
 		storeID: config.Store.ID(),
-		writers: idleWriters{max: config.MaxWriters, list: newRecent[*writer]()},
-		idle:    newRecent[*queue](),
+		writers: idleWriters{max: config.MaxWriters},
 		queues:  map[string]*queue{},
 		work:    make(chan *queue),
 	}

@@ -20,9 +20,15 @@ func (k *Keeper) Summary(ctx context.Context, name string) (s ledger.Summary, er
 	return s, err
 }
 
-// Adjacency returns a ledger's adjacency, which never changes. It is cheap.
+// Adjacency returns a ledger's adjacency, which never changes. It is cheap: a queue that is there need not be pinned.
 func (k *Keeper) Adjacency(ctx context.Context, name string) (adj mechanism.Adjacency, err error) {
-	err = k.read(ctx, name, func(state *ledger.State) { adj = state.Summary().Genesis.Spec.Adjacency })
+	read := func(state *ledger.State) { adj = state.Adjacency() }
+	k.mu.Lock()
+	q := k.queues[name]
+	k.mu.Unlock()
+	if q == nil || !q.see(read) {
+		err = k.read(ctx, name, read)
+	}
 	return adj, err
 }
 

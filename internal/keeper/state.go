@@ -3,13 +3,11 @@
 package keeper
 
 import (
+	"container/list"
 	"context"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -62,7 +60,8 @@ type queue struct {
 	k    *Keeper
 	name string
 
-	pins  int // by Keeper.mu, like the two below
+	seat  // in Keeper.idle; by Keeper.mu, like the two below
+	pins  int
 	parts int // distinct mechanisms, while idle
 
 	stateMu sync.RWMutex
@@ -115,8 +114,9 @@ type member struct {
 // writer is the state of one lane: which call or stream sends in it, and which sequence number it has
 // reached.
 type writer struct {
-	q   *queue
-	key ledger.Writer
+	q    *queue
+	key  ledger.Writer
+	seat // in Keeper.writers, which guards it
 
 	// queue.mu guards these fields.
 	call    *call // unary, in flight
@@ -255,17 +255,38 @@ type request struct {
 	digest ledger.Digest
 }
 
-// recent lists values that nobody uses in the order in which they came out of use.
-type recent[T comparable] struct{ *simplelru.LRU[T, struct{}] }
+// recent lists values that nobody uses in the order in which they came out of use. Each call takes a value out and puts
+// it back, so a value knows its place, and none is looked for.
+type recent[T interface{ idleAt() *seat }] struct{ list.List }
 
-// newRecent returns an empty list.
-func newRecent[T comparable]() recent[T] {
-	l, _ := simplelru.NewLRU[T, struct{}](math.MaxInt, nil) // which refuses only a size below 1
-	return recent[T]{l}
-}
+// seat is where a value stands in the list.
+type seat struct{ element *list.Element } // nil: it is not in the list
+
+func (s *seat) idleAt() *seat { return s }
 
 // push makes v the newest.
-func (r recent[T]) push(v T) { r.Add(v, struct{}{}) }
+func (r *recent[T]) push(v T) {
+	r.remove(v)
+	v.idleAt().element = r.PushBack(v)
+}
+
+// remove takes v out, and reports whether it was in the list.
+func (r *recent[T]) remove(v T) bool {
+	s := v.idleAt()
+	if s.element == nil {
+		return false
+	}
+	r.Remove(s.element)
+	s.element = nil
+	return true
+}
+
+// removeOldest takes the oldest value out. There is one.
+func (r *recent[T]) removeOldest() T {
+	v := r.Front().Value.(T)
+	r.remove(v)
+	return v
+}
 
 // idleWriters are the writers of all ledgers that nobody uses.
 type idleWriters struct {

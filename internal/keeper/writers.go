@@ -110,10 +110,15 @@ func (q *queue) cameFree(w *writer) *writer {
 
 // occupy makes a lane busy with a unary call, unless it is busy.
 func (q *queue) occupy(key ledger.Writer, c *call) (*writer, error) {
-	if w := q.writers[key]; w != nil && w.busy() {
+	w := q.writers[key]
+	switch {
+	case w == nil:
+		w = q.writer(key)
+	case w.busy():
 		return nil, fmt.Errorf("%w: writer %s of %s", ErrBusy, key.Name, q.name)
+	default:
+		q.k.writers.remove(w)
 	}
-	w := q.writer(key)
 	w.call = c
 	return w, nil
 }

@@ -113,6 +113,9 @@ func (s *State) count(i int) uint64 {
 // LostInEach reports whether the ledger has lost a charge that was made with a sensitivity in each of several ledgers.
 func (s *State) LostInEach() bool { return s.amended.lostInEach }
 
+// Adjacency is that of the ledger.
+func (s *State) Adjacency() mechanism.Adjacency { return s.summary.Genesis.Spec.Adjacency }
+
 // Summary returns the committed state without its counts.
 func (s *State) Summary() Summary { return s.summary }
 

@@ -22,7 +22,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/gate"
-	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -82,8 +81,9 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 	if err == nil {
 		err = s.identify(ctx)
 	}
-	if c := callerOf(ctx); err == nil && ours(info.FullMethod) && c.account != nil {
-		err, ctx = c.account.Call(), turns.WithPayer(ctx, c.account) // also if the call is refused below
+	c := callerOf(ctx)
+	if err == nil && ours(info.FullMethod) && c.account != nil {
+		err, c.payer = c.account.Call(), c.account // also if the call is refused below
 	}
 	if m, ok := req.(proto.Message); ok && err == nil && ours(info.FullMethod) {
 		err = checkRequest(m)
@@ -103,7 +103,6 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 		ctx = fleet.Within(ctx)
 	}
 	answer, err := next(ctx, req)
-	c := callerOf(ctx)
 	if err == nil && ours(info.FullMethod) {
 		p, _ := peer.FromContext(ctx)
 		answer, err = s.hold(c, p, answer.(proto.Message))

@@ -22,6 +22,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/spans"
+	"github.com/dpaccountant/accountant/internal/server/turns"
 )
 
 // RequestIDKey is the metadata key of a call's identifier in the log. A client may choose it,
@@ -46,9 +47,27 @@ type caller struct {
 	web     bool   // it came over HTTP
 	address string // of the HTTP request's peer
 	release func(func())
+	payer   turns.Payer // of the questions that the call asks
+}
+
+// callContext is the context of a call, with its caller.
+type callContext struct {
+	context.Context
+	caller caller
 }
 
 type callerKey struct{}
+
+// Value implements context.Context.
+func (c *callContext) Value(key any) any {
+	switch key.(type) {
+	case callerKey:
+		return &c.caller
+	case turns.PayerKey:
+		return c.caller.payer
+	}
+	return c.Context.Value(key)
+}
 
 func callerOf(ctx context.Context) *caller {
 	c, _ := ctx.Value(callerKey{}).(*caller)
@@ -56,8 +75,8 @@ func callerOf(ctx context.Context) *caller {
 }
 
 func (s *Server) withCaller(ctx context.Context) (context.Context, *caller) {
-	c := &caller{number: s.calls.Add(1)}
-	return context.WithValue(ctx, callerKey{}, c), c
+	c := &callContext{ctx, caller{number: s.calls.Add(1)}}
+	return c, &c.caller
 }
 
 // requestID returns the text that tells a call from all others in the logs. A call that

@@ -168,15 +168,11 @@ type Payer interface {
 	Spend(time.Duration) // counts time that was computed
 }
 
-type payerKey struct{}
-
-// WithPayer returns a context for a call whose questions somebody pays for.
-func WithPayer(ctx context.Context, p Payer) context.Context {
-	return context.WithValue(ctx, payerKey{}, p)
-}
+// PayerKey is the key of a context's Payer, who pays for the questions of a call.
+type PayerKey struct{}
 
 func payerOf(ctx context.Context) Payer {
-	p, _ := ctx.Value(payerKey{}).(Payer)
+	p, _ := ctx.Value(PayerKey{}).(Payer)
 	return p
 }
 
