@@ -79,6 +79,7 @@ func Text(key []byte) string {
 // File is a file as one transaction sees it.
 type File struct {
 	Reader   io.ReaderAt
+	Mapped   []byte // its pages, where they are in memory; nil: they are read
 	PageSize int64
 	Pages    uint64 // all pages with a smaller number are in the file
 	Root     uint64 // page of the tree of buckets
@@ -166,16 +167,25 @@ func (f *File) fill(b []byte, at int64) error {
 	return err
 }
 
-// read reads a page and checks its layout. It uses b for it, if that is large enough.
-func (f *File) read(id uint64, b []byte) (p *page, err error) {
+// bytes returns n pages from one on. It uses room for them, if that is large enough.
+func (f *File) bytes(id, n uint64, room []byte) ([]byte, error) {
+	begin, size := int64(id)*f.PageSize, int64(n)*f.PageSize
+	if f.Mapped != nil {
+		return f.Mapped[begin : begin+size : begin+size], nil
+	}
+	if int64(cap(room)) < size {
+		room = make([]byte, size)
+	}
+	return room[:size], f.fill(room[:size], begin)
+}
+
+// read reads a page and checks its layout. It uses room for it, if that is large enough.
+func (f *File) read(id uint64, room []byte) (p *page, err error) {
 	if id < 2 || id >= f.Pages {
 		return nil, damage(id, "a page elsewhere", fmt.Sprintf("one of the pages 2 to %d", f.Pages-1))
 	}
-	if int64(cap(b)) < f.PageSize {
-		b = make([]byte, f.PageSize)
-	}
-	b = b[:f.PageSize]
-	if err := f.fill(b, int64(id)*f.PageSize); err != nil {
+	b, err := f.bytes(id, 1, room)
+	if err != nil {
 		return nil, err
 	}
 	if found := order.Uint64(b); found != id {
@@ -186,8 +196,7 @@ func (f *File) read(id uint64, b []byte) (p *page, err error) {
 		if err := f.checkWhole(id, whole, b); err != nil {
 			return nil, err
 		}
-		b = append(b, make([]byte, int64(whole-1)*f.PageSize)...)
-		if err := f.fill(b[f.PageSize:], int64(id+1)*f.PageSize); err != nil {
+		if b, err = f.bytes(id, whole, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -21,21 +21,12 @@ type Paths struct {
 
 	pages   map[uint64]*page
 	checked map[*page]bool // leaves whose rows are right
-	spare   [][]byte       // memory of pages
 	list    []byte         // memory of one page of the list of free pages
 }
-
-// maxSpare is how many pages' memory is kept from one transaction to the next.
-const maxSpare = 256
 
 // Reset makes p ready for another transaction. It keeps memory.
 func (p *Paths) Reset(f File) {
 	p.File = f
-	for _, at := range p.pages {
-		if at.whole == 1 && len(p.spare) < maxSpare {
-			p.spare = append(p.spare, at.b)
-		}
-	}
 	clear(p.pages)
 	clear(p.checked)
 }
@@ -172,11 +163,7 @@ func (p *Paths) page(id uint64) (*page, error) {
 	if p.Free != nil && p.Free(id) {
 		return nil, damage(id, "a free page", "one that is in use")
 	}
-	var room []byte
-	if last := len(p.spare) - 1; last >= 0 {
-		room, p.spare = p.spare[last], p.spare[:last]
-	}
-	at, err := p.read(id, room)
+	at, err := p.read(id, nil)
 	if err != nil {
 		return nil, err
 	}

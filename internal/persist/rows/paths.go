@@ -84,7 +84,9 @@ func (v *View) Checked() *pages.Paths {
 		if v.Paths == nil {
 			v.Paths = &pages.Paths{}
 		}
-		v.Paths.Reset(Pages(v.Tx, v.File))
+		f := Pages(v.Tx, v.File)
+		f.Mapped = mapped(v.Tx)
+		v.Paths.Reset(f)
 		v.Paths.Row, v.Paths.Free, v.begun = CheckRow, v.free, true
 	}
 	return v.Paths

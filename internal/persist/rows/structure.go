@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"time"
+	"unsafe"
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -62,6 +63,13 @@ func Pages(tx *bolt.Tx, file io.ReaderAt) pages.File {
 	size := int64(tx.DB().Info().PageSize)
 	return pages.File{Reader: file, PageSize: size, Pages: uint64(tx.Size() / size),
 		Root: uint64(tx.Cursor().Bucket().Root())}
+}
+
+// mapped returns a file's pages where bbolt has them in memory. They stay there until the transaction ends or, if it
+// writes, until it is committed.
+func mapped(tx *bolt.Tx) []byte {
+	info := tx.DB().Info()
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), tx.Size())
 }
 
 // CheckPages checks the structure of a file. Its findings are ErrDamaged.
