@@ -318,11 +318,11 @@ func (w *writing) stageLanes(before rows.Head, c *book.Change) error {
 		return err
 	}
 	// The lane's name is in its newest entry, the ledger's newest too.
-	newest, err := w.Log(before).Newest(before)
+	newest, err := w.Log(before).NewestWriter(before)
 	if err != nil {
 		return err
 	}
-	w.stageLane(before, newest.Entry.Writer, before.Lane())
+	w.stageLane(before, newest, before.Lane())
 	return nil
 }
 

@@ -138,14 +138,35 @@ func (l *Log) At(position uint64) (e Linked, err error) {
 
 // Newest returns the entry at the head of a ledger that has entries. It must be what the head says.
 func (l *Log) Newest(h Head) (e Linked, err error) {
-	if e, err = l.At(h.At.Position); err != nil {
-		return e, err
+	if e, err = l.At(h.At.Position); err == nil {
+		err = h.isAt(e.Hash, e.Key)
 	}
-	if e.Hash != h.At.Hash || e.Key != h.Last {
-		return e, Damaged(HeadsBucket, NumberKey(h.Number), "head %x at %d with log key %d; the log has %x with %d",
-			h.At.Hash, h.At.Position, h.Last, e.Hash, e.Key)
+	return e, err
+}
+
+// NewestWriter returns the writer of the entry that Newest returns, and decodes none.
+func (l *Log) NewestWriter(h Head) (w ledger.Writer, err error) {
+	p, err := l.Pack(h.At.Position)
+	if err == nil && p.Last() != h.At.Position {
+		err = Damaged(HeadsBucket, NumberKey(h.Number), "head at %d; the log ends at %d", h.At.Position, p.Last())
 	}
-	return e, nil
+	if err == nil {
+		err = h.isAt(p.Without(len(p.Raws)).Previous, p.Key())
+	}
+	if err != nil {
+		return w, err
+	}
+	frame, _ := record.SplitEntry(p.Raws[len(p.Raws)-1])
+	return ledger.Writer{Principal: string(frame.Principal), Name: string(frame.Writer)}, nil
+}
+
+// isAt compares the head with the newest entry in the log.
+func (h Head) isAt(hash ledger.Hash, key uint64) error {
+	if hash != h.At.Hash || key != h.Last {
+		return Damaged(HeadsBucket, NumberKey(h.Number), "head %x at %d with log key %d; the log has %x with %d",
+			h.At.Hash, h.At.Position, h.Last, hash, key)
+	}
+	return nil
 }
 
 // Chain goes through a ledger's packs in order and checks that each follows the one before.

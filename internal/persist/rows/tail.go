@@ -108,6 +108,7 @@ func (v *View) Records(h Head, from, to uint64) (out []ledger.Record, err error)
 		return nil, err
 	}
 	chain := Chain{Number: h.Number, Genesis: genesis, Head: h.At, From: from}
+	out = make([]ledger.Record, 0, min(to-from+1, 1024))
 	next := func(p packs.Pack) error {
 		list, err := chain.Next(p)
 		for _, e := range list {
