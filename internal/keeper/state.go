@@ -29,6 +29,7 @@ type Keeper struct {
 	work        chan *queue // to a deciding goroutine that has nothing to do
 	idleWorkers atomic.Int64
 	waiting     atomic.Int64 // requests in all queues
+	rooms       sync.Pool    // of *[]item, each empty
 
 	lanes     atomic.Int64 // open streams
 	laneBytes atomic.Int64 // approximately, of their requests that are not yet decided
@@ -79,7 +80,6 @@ type queue struct {
 	held    bool     // it is who holds the queue
 	claims  []*claim // waiting, in the order of their placing
 	owes    bool     // a batch is decided before the next claim
-	spare   []item   // an empty batch's array
 
 	// Only the deciding goroutine uses these fields, or who holds the queue. There is at most one of them.
 	epoch   uint64 // raised when the state and what writers knew is forgotten
@@ -147,6 +147,7 @@ func (w *writer) busy() bool { return w.call != nil || w.stream != nil || w.open
 type batch struct {
 	items []item
 	bytes int
+	room  *[]item // in which items are, for another batch
 }
 
 // item is a request in the queue: of a unary call or of a stream.

@@ -14,8 +14,11 @@ func (q *queue) add(it item) {
 	limit := q.k.config
 	if n == 0 || len(q.batches[n-1].items) >= limit.BatchRequests ||
 		q.batches[n-1].bytes+it.bytes > limit.BatchBytes {
-		q.batches = append(q.batches, batch{items: q.spare})
-		q.spare = nil
+		room, _ := q.k.rooms.Get().(*[]item)
+		if room == nil {
+			room = new([]item)
+		}
+		q.batches = append(q.batches, batch{items: *room, room: room})
 		n = len(q.batches)
 	}
 	b := &q.batches[n-1]
@@ -81,11 +84,8 @@ func (q *queue) run() {
 		q.decide(b.items)
 
 		clear(b.items)
-		q.mu.Lock()
-		if q.spare == nil {
-			q.spare = b.items[:0]
-		}
-		q.mu.Unlock()
+		*b.room = b.items[:0]
+		q.k.rooms.Put(b.room)
 	}
 }
 
@@ -95,9 +95,6 @@ func (q *queue) rewind() {
 	const small = 16
 	q.running, q.owes = false, false
 	q.batches, q.claims = nil, nil
-	if cap(q.spare) > small {
-		q.spare = nil
-	}
 	if cap(q.round.verdicts) > small {
 		q.round.verdicts = nil
 	}

@@ -193,9 +193,9 @@ func (s *service) open(ending context.Context, stream pb.Charges_ReportStreamSer
 // nanoseconds, which is much for each charge.
 const countEach = 32
 
-// knownOfStream and knownCharges are how many charges are known by their bytes: of one job, and of all that report by
-// single calls.
-const knownOfStream, knownCharges = 4, 1024
+// knownOfStream and knownCharges are how many charges are known by their bytes: of one job, whose client may send labels
+// in any order, and of all that report by single calls.
+const knownOfStream, knownCharges = 16, 1024
 
 // take moves messages into the lane until there are no more (io.EOF), one cannot
 // be placed in the lane's order, the lane or the call has ended, or the stream is to end:
