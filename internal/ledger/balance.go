@@ -128,7 +128,7 @@ func (s *State) balance() Balance {
 		}
 		for _, p := range s.amended.resolution.Plan {
 			line := PlanBalance{Mechanism: p.Mechanism, Planned: p.Count, Reserved: reserved[p.Mechanism]}
-			if i, ok := s.index[p.Mechanism]; ok {
+			if i, ok := s.find(p.Mechanism); ok {
 				line.Spent = s.parts[i].Count
 			}
 			if used := line.Spent + line.Reserved; used < p.Count { // what was lost may be more than planned

@@ -22,15 +22,10 @@ type Batch struct {
 	added   []mechanism.Mechanism
 	grown   int                         // bytes of added
 	index   map[mechanism.Mechanism]int // of added; nil if there are none
-	recent  [4]struct {                 // of the state's: to compare a mechanism is cheaper than to look it up
-		mechanism mechanism.Mechanism
-		index     int
-	}
-	turn   int
-	last   map[Writer]Lane
-	total  uint64
-	closed bool
-	draft  *budget.Draft // of the state's account; nil without budgets
+	last    map[Writer]Lane
+	total   uint64
+	closed  bool
+	draft   *budget.Draft // of the state's account; nil without budgets
 
 	held     reservations // the state's until one is changed
 	ownsHeld bool
@@ -410,20 +405,11 @@ func (b *Batch) parts() []mechanism.Part {
 }
 
 func (b *Batch) indexOf(m mechanism.Mechanism) (int, bool) {
-	for i := range b.recent {
-		if r := &b.recent[i]; r.mechanism != nil && r.mechanism == m {
-			return r.index, true
-		}
-	}
-	i, ok := b.state.index[m]
+	i, ok := b.state.find(m)
 	if !ok {
 		i, ok = b.index[m]
-		return i, ok
 	}
-	r := &b.recent[b.turn]
-	r.mechanism, r.index = m, i
-	b.turn = (b.turn + 1) % len(b.recent)
-	return i, true
+	return i, ok
 }
 
 // find returns the entry of a writer's sequence number in this batch, or −1.

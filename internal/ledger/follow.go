@@ -75,7 +75,7 @@ func (s *State) Apply(b *Batch, head Head) {
 
 // add adds modulo 2⁶⁴, so that refunds take away.
 func (s *State) add(m mechanism.Mechanism, count uint64) {
-	i, ok := s.index[m]
+	i, ok := s.find(m)
 	if !ok {
 		i = len(s.parts)
 		s.index[m] = i

@@ -90,7 +90,7 @@ func (s *State) Unpriced(d Details) *budget.Prices {
 	}
 	var missing []mechanism.Mechanism
 	for _, e := range d.Events {
-		if i, known := s.index[e.Mechanism]; !known || s.parts[i].Count == 0 { // or all was refunded
+		if i, known := s.find(e.Mechanism); !known || s.parts[i].Count == 0 { // or all was refunded
 			missing = append(missing, e.Mechanism)
 		}
 	}
@@ -101,6 +101,23 @@ func (s *State) Unpriced(d Details) *budget.Prices {
 		return budget.NewPrices(nil, s.losses, missing)
 	}
 	return budget.NewPrices(s.account.Prices, s.losses, missing)
+}
+
+// fewParts is up to how many mechanisms are compared: that is cheaper than to look one up.
+const fewParts = 8
+
+// find returns the index of a mechanism, if the state has it.
+func (s *State) find(m mechanism.Mechanism) (i int, ok bool) {
+	if len(s.parts) > fewParts {
+		i, ok = s.index[m]
+		return i, ok
+	}
+	for i := range s.parts {
+		if s.parts[i].Mechanism == m {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 func (s *State) count(i int) uint64 {
