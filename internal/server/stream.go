@@ -193,8 +193,8 @@ func (s *service) open(ending context.Context, stream pb.Charges_ReportStreamSer
 // nanoseconds, which is much for each charge.
 const countEach = 32
 
-// knownOfStream and knownCharges are how many charges are known by their bytes: of one job, whose client may send labels
-// in any order, and of all that report by single calls.
+// knownOfStream and knownCharges are how many charges are known by their bytes: of one job, whose client may send
+// labels in any order, and of all that report by single calls.
 const knownOfStream, knownCharges = 16, 1024
 
 // take moves messages into the lane until there are no more (io.EOF), one cannot
