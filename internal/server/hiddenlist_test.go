@@ -106,7 +106,7 @@ func among(t *testing.T, store *crowded) (*servertest.Server, map[string]func(to
 		},
 		"overview of datasets": func(token string) (names []string, next string, err error) {
 			page, err := g.Client.QueryOverview(as(t, "ann"), &pb.QueryOverviewRequest{PageToken: token,
-				Subject: pb.QueryOverviewRequest_DATASETS})
+				Prefix: "dataset:"})
 			for _, r := range page.GetRows() {
 				names = append(names, r.GetDatasetId())
 			}

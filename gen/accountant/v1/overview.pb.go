@@ -28,59 +28,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What is listed.
-type QueryOverviewRequest_Subject int32
-
-const (
-	// Not given: LEDGERS.
-	QueryOverviewRequest_SUBJECT_UNSPECIFIED QueryOverviewRequest_Subject = 0
-	// Ledgers.
-	QueryOverviewRequest_LEDGERS QueryOverviewRequest_Subject = 1
-	// Registered datasets.
-	QueryOverviewRequest_DATASETS QueryOverviewRequest_Subject = 2
-)
-
-// Enum value maps for QueryOverviewRequest_Subject.
-var (
-	QueryOverviewRequest_Subject_name = map[int32]string{
-		0: "SUBJECT_UNSPECIFIED",
-		1: "LEDGERS",
-		2: "DATASETS",
-	}
-	QueryOverviewRequest_Subject_value = map[string]int32{
-		"SUBJECT_UNSPECIFIED": 0,
-		"LEDGERS":             1,
-		"DATASETS":            2,
-	}
-)
-
-func (x QueryOverviewRequest_Subject) Enum() *QueryOverviewRequest_Subject {
-	p := new(QueryOverviewRequest_Subject)
-	*p = x
-	return p
-}
-
-func (x QueryOverviewRequest_Subject) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (QueryOverviewRequest_Subject) Descriptor() protoreflect.EnumDescriptor {
-	return file_accountant_v1_overview_proto_enumTypes[0].Descriptor()
-}
-
-func (QueryOverviewRequest_Subject) Type() protoreflect.EnumType {
-	return &file_accountant_v1_overview_proto_enumTypes[0]
-}
-
-func (x QueryOverviewRequest_Subject) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use QueryOverviewRequest_Subject.Descriptor instead.
-func (QueryOverviewRequest_Subject) EnumDescriptor() ([]byte, []int) {
-	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{0, 0}
-}
-
 // By is how entries are grouped.
 type QuerySpendingRequest_By int32
 
@@ -126,11 +73,11 @@ func (x QuerySpendingRequest_By) String() string {
 }
 
 func (QuerySpendingRequest_By) Descriptor() protoreflect.EnumDescriptor {
-	return file_accountant_v1_overview_proto_enumTypes[1].Descriptor()
+	return file_accountant_v1_overview_proto_enumTypes[0].Descriptor()
 }
 
 func (QuerySpendingRequest_By) Type() protoreflect.EnumType {
-	return &file_accountant_v1_overview_proto_enumTypes[1]
+	return &file_accountant_v1_overview_proto_enumTypes[0]
 }
 
 func (x QuerySpendingRequest_By) Number() protoreflect.EnumNumber {
@@ -145,26 +92,24 @@ func (QuerySpendingRequest_By) EnumDescriptor() ([]byte, []int) {
 // QueryOverviewRequest asks for a page of ledgers, or of datasets, with what each has spent.
 type QueryOverviewRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is listed.
-	Subject QueryOverviewRequest_Subject `protobuf:"varint,1,opt,name=subject,proto3,enum=accountant.v1.QueryOverviewRequest_Subject" json:"subject,omitempty"`
-	// Only names that start with it; at most 255 bytes. Not with DATASETS.
-	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Only names that start with it; at most 255 bytes. Datasets are listed only if it starts with "dataset:".
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// Only those whose name, owner or dataset identifier contains this text, in capital or small
 	// letters; at most 256 bytes.
-	Contains string `protobuf:"bytes,3,opt,name=contains,proto3" json:"contains,omitempty"`
+	Contains string `protobuf:"bytes,2,opt,name=contains,proto3" json:"contains,omitempty"`
 	// Only those in this state: "open", "closed" or "needs reconciling". Empty: in any.
-	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	// Only those that have all of these flags, such as refunded, raised or restored.
-	Flags []string `protobuf:"bytes,5,rep,name=flags,proto3" json:"flags,omitempty"`
+	Flags []string `protobuf:"bytes,4,rep,name=flags,proto3" json:"flags,omitempty"`
 	// Only those of whose budget at least this share is used. Range: [0, 1]. Those without a budget are
 	// left out if it is above 0.
-	MinShare float64 `protobuf:"fixed64,6,opt,name=min_share,json=minShare,proto3" json:"min_share,omitempty"`
+	MinShare float64 `protobuf:"fixed64,5,opt,name=min_share,json=minShare,proto3" json:"min_share,omitempty"`
 	// How many at most; 50 if 0, at most 200.
-	PageSize uint32 `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageSize uint32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// As returned with the page before; empty for the first.
-	PageToken string `protobuf:"bytes,8,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// δ for all of them; if absent that of each one's own budget, or 1e-6 where it has none. Range: (0, 1).
-	Delta         *float64 `protobuf:"fixed64,9,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
+	Delta         *float64 `protobuf:"fixed64,8,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -197,13 +142,6 @@ func (x *QueryOverviewRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use QueryOverviewRequest.ProtoReflect.Descriptor instead.
 func (*QueryOverviewRequest) Descriptor() ([]byte, []int) {
 	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *QueryOverviewRequest) GetSubject() QueryOverviewRequest_Subject {
-	if x != nil {
-		return x.Subject
-	}
-	return QueryOverviewRequest_SUBJECT_UNSPECIFIED
 }
 
 func (x *QueryOverviewRequest) GetPrefix() string {
@@ -1764,22 +1702,17 @@ var File_accountant_v1_overview_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\n" +
-	"\x1caccountant/v1/overview.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfa\x02\n" +
-	"\x14QueryOverviewRequest\x12E\n" +
-	"\asubject\x18\x01 \x01(\x0e2+.accountant.v1.QueryOverviewRequest.SubjectR\asubject\x12\x16\n" +
-	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12\x1a\n" +
-	"\bcontains\x18\x03 \x01(\tR\bcontains\x12\x14\n" +
-	"\x05state\x18\x04 \x01(\tR\x05state\x12\x14\n" +
-	"\x05flags\x18\x05 \x03(\tR\x05flags\x12\x1b\n" +
-	"\tmin_share\x18\x06 \x01(\x01R\bminShare\x12\x1b\n" +
-	"\tpage_size\x18\a \x01(\rR\bpageSize\x12\x1d\n" +
+	"\x1caccountant/v1/overview.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf4\x01\n" +
+	"\x14QueryOverviewRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x1a\n" +
+	"\bcontains\x18\x02 \x01(\tR\bcontains\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\tR\x05state\x12\x14\n" +
+	"\x05flags\x18\x04 \x03(\tR\x05flags\x12\x1b\n" +
+	"\tmin_share\x18\x05 \x01(\x01R\bminShare\x12\x1b\n" +
+	"\tpage_size\x18\x06 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\b \x01(\tR\tpageToken\x12\x19\n" +
-	"\x05delta\x18\t \x01(\x01H\x00R\x05delta\x88\x01\x01\"=\n" +
-	"\aSubject\x12\x17\n" +
-	"\x13SUBJECT_UNSPECIFIED\x10\x00\x12\v\n" +
-	"\aLEDGERS\x10\x01\x12\f\n" +
-	"\bDATASETS\x10\x02B\b\n" +
+	"page_token\x18\a \x01(\tR\tpageToken\x12\x19\n" +
+	"\x05delta\x18\b \x01(\x01H\x00R\x05delta\x88\x01\x01B\b\n" +
 	"\x06_delta\"o\n" +
 	"\x15QueryOverviewResponse\x12.\n" +
 	"\x04rows\x18\x01 \x03(\v2\x1a.accountant.v1.OverviewRowR\x04rows\x12&\n" +
@@ -1944,62 +1877,60 @@ func file_accountant_v1_overview_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_overview_proto_rawDescData
 }
 
-var file_accountant_v1_overview_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_accountant_v1_overview_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_accountant_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_accountant_v1_overview_proto_goTypes = []any{
-	(QueryOverviewRequest_Subject)(0),     // 0: accountant.v1.QueryOverviewRequest.Subject
-	(QuerySpendingRequest_By)(0),          // 1: accountant.v1.QuerySpendingRequest.By
-	(*QueryOverviewRequest)(nil),          // 2: accountant.v1.QueryOverviewRequest
-	(*QueryOverviewResponse)(nil),         // 3: accountant.v1.QueryOverviewResponse
-	(*OverviewRow)(nil),                   // 4: accountant.v1.OverviewRow
-	(*QueryHistoryRequest)(nil),           // 5: accountant.v1.QueryHistoryRequest
-	(*QueryHistoryResponse)(nil),          // 6: accountant.v1.QueryHistoryResponse
-	(*Reading)(nil),                       // 7: accountant.v1.Reading
-	(*HistoryPoint)(nil),                  // 8: accountant.v1.HistoryPoint
-	(*QuerySpendingRequest)(nil),          // 9: accountant.v1.QuerySpendingRequest
-	(*QuerySpendingResponse)(nil),         // 10: accountant.v1.QuerySpendingResponse
-	(*SpendingGroup)(nil),                 // 11: accountant.v1.SpendingGroup
-	(*QuerySpendingAnywhereRequest)(nil),  // 12: accountant.v1.QuerySpendingAnywhereRequest
-	(*QuerySpendingAnywhereResponse)(nil), // 13: accountant.v1.QuerySpendingAnywhereResponse
-	(*LedgerSpending)(nil),                // 14: accountant.v1.LedgerSpending
-	(*QueryForecastRequest)(nil),          // 15: accountant.v1.QueryForecastRequest
-	(*QueryForecastResponse)(nil),         // 16: accountant.v1.QueryForecastResponse
-	(*timestamppb.Timestamp)(nil),         // 17: google.protobuf.Timestamp
-	(*Mechanism)(nil),                     // 18: accountant.v1.Mechanism
+	(QuerySpendingRequest_By)(0),          // 0: accountant.v1.QuerySpendingRequest.By
+	(*QueryOverviewRequest)(nil),          // 1: accountant.v1.QueryOverviewRequest
+	(*QueryOverviewResponse)(nil),         // 2: accountant.v1.QueryOverviewResponse
+	(*OverviewRow)(nil),                   // 3: accountant.v1.OverviewRow
+	(*QueryHistoryRequest)(nil),           // 4: accountant.v1.QueryHistoryRequest
+	(*QueryHistoryResponse)(nil),          // 5: accountant.v1.QueryHistoryResponse
+	(*Reading)(nil),                       // 6: accountant.v1.Reading
+	(*HistoryPoint)(nil),                  // 7: accountant.v1.HistoryPoint
+	(*QuerySpendingRequest)(nil),          // 8: accountant.v1.QuerySpendingRequest
+	(*QuerySpendingResponse)(nil),         // 9: accountant.v1.QuerySpendingResponse
+	(*SpendingGroup)(nil),                 // 10: accountant.v1.SpendingGroup
+	(*QuerySpendingAnywhereRequest)(nil),  // 11: accountant.v1.QuerySpendingAnywhereRequest
+	(*QuerySpendingAnywhereResponse)(nil), // 12: accountant.v1.QuerySpendingAnywhereResponse
+	(*LedgerSpending)(nil),                // 13: accountant.v1.LedgerSpending
+	(*QueryForecastRequest)(nil),          // 14: accountant.v1.QueryForecastRequest
+	(*QueryForecastResponse)(nil),         // 15: accountant.v1.QueryForecastResponse
+	(*timestamppb.Timestamp)(nil),         // 16: google.protobuf.Timestamp
+	(*Mechanism)(nil),                     // 17: accountant.v1.Mechanism
 }
 var file_accountant_v1_overview_proto_depIdxs = []int32{
-	0,  // 0: accountant.v1.QueryOverviewRequest.subject:type_name -> accountant.v1.QueryOverviewRequest.Subject
-	4,  // 1: accountant.v1.QueryOverviewResponse.rows:type_name -> accountant.v1.OverviewRow
-	17, // 2: accountant.v1.OverviewRow.create_time:type_name -> google.protobuf.Timestamp
-	17, // 3: accountant.v1.OverviewRow.last_time:type_name -> google.protobuf.Timestamp
-	17, // 4: accountant.v1.QueryHistoryRequest.times:type_name -> google.protobuf.Timestamp
-	17, // 5: accountant.v1.QueryHistoryRequest.start_time:type_name -> google.protobuf.Timestamp
-	17, // 6: accountant.v1.QueryHistoryRequest.end_time:type_name -> google.protobuf.Timestamp
-	8,  // 7: accountant.v1.QueryHistoryResponse.points:type_name -> accountant.v1.HistoryPoint
-	7,  // 8: accountant.v1.QueryHistoryResponse.reading:type_name -> accountant.v1.Reading
-	17, // 9: accountant.v1.HistoryPoint.time:type_name -> google.protobuf.Timestamp
-	17, // 10: accountant.v1.HistoryPoint.asked_time:type_name -> google.protobuf.Timestamp
-	1,  // 11: accountant.v1.QuerySpendingRequest.by:type_name -> accountant.v1.QuerySpendingRequest.By
-	11, // 12: accountant.v1.QuerySpendingResponse.groups:type_name -> accountant.v1.SpendingGroup
-	11, // 13: accountant.v1.QuerySpendingResponse.others:type_name -> accountant.v1.SpendingGroup
-	11, // 14: accountant.v1.QuerySpendingResponse.total:type_name -> accountant.v1.SpendingGroup
-	7,  // 15: accountant.v1.QuerySpendingResponse.reading:type_name -> accountant.v1.Reading
-	18, // 16: accountant.v1.SpendingGroup.mechanism:type_name -> accountant.v1.Mechanism
-	17, // 17: accountant.v1.SpendingGroup.last_time:type_name -> google.protobuf.Timestamp
-	1,  // 18: accountant.v1.QuerySpendingAnywhereRequest.by:type_name -> accountant.v1.QuerySpendingRequest.By
-	14, // 19: accountant.v1.QuerySpendingAnywhereResponse.rows:type_name -> accountant.v1.LedgerSpending
-	11, // 20: accountant.v1.LedgerSpending.group:type_name -> accountant.v1.SpendingGroup
-	17, // 21: accountant.v1.QueryForecastResponse.window_start:type_name -> google.protobuf.Timestamp
-	17, // 22: accountant.v1.QueryForecastResponse.window_end:type_name -> google.protobuf.Timestamp
-	17, // 23: accountant.v1.QueryForecastResponse.exhaustion_time:type_name -> google.protobuf.Timestamp
-	17, // 24: accountant.v1.QueryForecastResponse.earliest_time:type_name -> google.protobuf.Timestamp
-	17, // 25: accountant.v1.QueryForecastResponse.latest_time:type_name -> google.protobuf.Timestamp
-	7,  // 26: accountant.v1.QueryForecastResponse.reading:type_name -> accountant.v1.Reading
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	3,  // 0: accountant.v1.QueryOverviewResponse.rows:type_name -> accountant.v1.OverviewRow
+	16, // 1: accountant.v1.OverviewRow.create_time:type_name -> google.protobuf.Timestamp
+	16, // 2: accountant.v1.OverviewRow.last_time:type_name -> google.protobuf.Timestamp
+	16, // 3: accountant.v1.QueryHistoryRequest.times:type_name -> google.protobuf.Timestamp
+	16, // 4: accountant.v1.QueryHistoryRequest.start_time:type_name -> google.protobuf.Timestamp
+	16, // 5: accountant.v1.QueryHistoryRequest.end_time:type_name -> google.protobuf.Timestamp
+	7,  // 6: accountant.v1.QueryHistoryResponse.points:type_name -> accountant.v1.HistoryPoint
+	6,  // 7: accountant.v1.QueryHistoryResponse.reading:type_name -> accountant.v1.Reading
+	16, // 8: accountant.v1.HistoryPoint.time:type_name -> google.protobuf.Timestamp
+	16, // 9: accountant.v1.HistoryPoint.asked_time:type_name -> google.protobuf.Timestamp
+	0,  // 10: accountant.v1.QuerySpendingRequest.by:type_name -> accountant.v1.QuerySpendingRequest.By
+	10, // 11: accountant.v1.QuerySpendingResponse.groups:type_name -> accountant.v1.SpendingGroup
+	10, // 12: accountant.v1.QuerySpendingResponse.others:type_name -> accountant.v1.SpendingGroup
+	10, // 13: accountant.v1.QuerySpendingResponse.total:type_name -> accountant.v1.SpendingGroup
+	6,  // 14: accountant.v1.QuerySpendingResponse.reading:type_name -> accountant.v1.Reading
+	17, // 15: accountant.v1.SpendingGroup.mechanism:type_name -> accountant.v1.Mechanism
+	16, // 16: accountant.v1.SpendingGroup.last_time:type_name -> google.protobuf.Timestamp
+	0,  // 17: accountant.v1.QuerySpendingAnywhereRequest.by:type_name -> accountant.v1.QuerySpendingRequest.By
+	13, // 18: accountant.v1.QuerySpendingAnywhereResponse.rows:type_name -> accountant.v1.LedgerSpending
+	10, // 19: accountant.v1.LedgerSpending.group:type_name -> accountant.v1.SpendingGroup
+	16, // 20: accountant.v1.QueryForecastResponse.window_start:type_name -> google.protobuf.Timestamp
+	16, // 21: accountant.v1.QueryForecastResponse.window_end:type_name -> google.protobuf.Timestamp
+	16, // 22: accountant.v1.QueryForecastResponse.exhaustion_time:type_name -> google.protobuf.Timestamp
+	16, // 23: accountant.v1.QueryForecastResponse.earliest_time:type_name -> google.protobuf.Timestamp
+	16, // 24: accountant.v1.QueryForecastResponse.latest_time:type_name -> google.protobuf.Timestamp
+	6,  // 25: accountant.v1.QueryForecastResponse.reading:type_name -> accountant.v1.Reading
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_overview_proto_init() }
@@ -2019,7 +1950,7 @@ func file_accountant_v1_overview_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_overview_proto_rawDesc), len(file_accountant_v1_overview_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      1,
 			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -177,7 +177,7 @@ func (h *Handlers) walk(ctx context.Context, page pages.Page, look func(ledger.S
 		for _, summary := range found {
 			before := seen
 			seen = summary.Genesis.Spec.Name
-			if !page.Datasets && ledger.IsDataset(seen) { // what follows them are ledgers again
+			if ledger.IsDataset(seen) && !ledger.IsDataset(page.Prefix) { // what follows them are ledgers again
 				seen, more = ledger.AfterDatasets, true
 				break
 			}

@@ -127,7 +127,7 @@ func TestOverviewOfDatasets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		list := rows(t, s.Client, &pb.QueryOverviewRequest{Subject: pb.QueryOverviewRequest_DATASETS, Contains: "ANN"})
+		list := rows(t, s.Client, &pb.QueryOverviewRequest{Prefix: "dataset:", Contains: "ANN"})
 		statement, err := s.Client.GetStatement(ctx, &pb.GetStatementRequest{Name: "dataset:survey",
 			Deltas: []float64{1e-6}})
 		if err != nil {

@@ -61,15 +61,18 @@ func (s *site) approvals(r *http.Request) (*page, error) {
 	return &page{Title: "Approvals", Section: "approvals", Body: b}, nil
 }
 
+// datasets begins the names of all datasets' records.
+const datasets = "dataset:"
+
 // proposed are the names of ledgers, and after all of these of datasets, in which something is proposed, and the
 // address of the page with further ones. A call looks at a bounded number of ledgers, so a page may be empty and not
 // the last.
 func (s *site) proposed(r *http.Request) (names []string, more string, err error) {
 	q := r.URL.Query()
-	ask := &pb.QueryOverviewRequest{Subject: pb.QueryOverviewRequest_LEDGERS, Flags: []string{"proposed"},
-		PageSize: approvalsShown, PageToken: q.Get("page")}
+	ask := &pb.QueryOverviewRequest{Flags: []string{"proposed"}, PageSize: approvalsShown,
+		PageToken: q.Get("page")}
 	if q.Get("of") == "datasets" {
-		ask.Subject = pb.QueryOverviewRequest_DATASETS
+		ask.Prefix = datasets
 	}
 	next := url.Values{}
 	for range approvalsCalls {
@@ -83,10 +86,10 @@ func (s *site) proposed(r *http.Request) (names []string, more string, err error
 		ask.PageToken = answer.GetNextPageToken()
 		switch {
 		case ask.PageToken != "":
-		case ask.Subject == pb.QueryOverviewRequest_DATASETS:
+		case ask.Prefix == datasets:
 			return names, "", nil
 		default:
-			ask.Subject = pb.QueryOverviewRequest_DATASETS
+			ask.Prefix = datasets
 		}
 		if len(names) >= approvalsShown {
 			break
@@ -95,7 +98,7 @@ func (s *site) proposed(r *http.Request) (names []string, more string, err error
 	if ask.PageToken != "" {
 		next.Set("page", ask.PageToken)
 	}
-	if ask.Subject == pb.QueryOverviewRequest_DATASETS {
+	if ask.Prefix == datasets {
 		next.Set("of", "datasets")
 	}
 	return names, "/approvals?" + next.Encode(), nil
@@ -154,7 +157,7 @@ func bare(p *pb.Propose) *pb.Propose {
 
 // Dataset is the identifier of the dataset whose record it is; empty of a ledger.
 func (w waiting) Dataset() string {
-	id, is := strings.CutPrefix(w.Name, "dataset:")
+	id, is := strings.CutPrefix(w.Name, datasets)
 	if !is {
 		return ""
 	}

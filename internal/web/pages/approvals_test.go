@@ -35,7 +35,7 @@ func (p *proposals) Invoke(_ context.Context, _ string, request, answer any, _ .
 	case *pb.QueryOverviewRequest:
 		p.overviews++
 		name, all, empty := "ledger-%04d", p.ledgers, p.ledgers/2
-		if r.GetSubject() == pb.QueryOverviewRequest_DATASETS {
+		if r.GetPrefix() == "dataset:" {
 			name, all, empty = "dataset:d-%04d", p.datasets, 0
 		}
 		from, _ := strconv.Atoi(r.GetPageToken())

@@ -93,10 +93,10 @@ func (s *site) listed(r *http.Request, most int, within time.Duration) (l listed
 	began := time.Now()
 	q := r.URL.Query()
 	l.Datasets = q.Get("of") == "datasets"
-	l.Asked = &pb.QueryOverviewRequest{Subject: pb.QueryOverviewRequest_LEDGERS, Contains: q.Get("contains"),
-		State: q.Get("state"), PageSize: callRows, PageToken: q.Get("after")}
+	l.Asked = &pb.QueryOverviewRequest{Contains: q.Get("contains"), State: q.Get("state"), PageSize: callRows,
+		PageToken: q.Get("after")}
 	if l.Datasets {
-		l.Asked.Subject = pb.QueryOverviewRequest_DATASETS
+		l.Asked.Prefix = datasets
 	}
 	if flag := q.Get("flag"); flag != "" {
 		l.Asked.Flags = []string{flag}

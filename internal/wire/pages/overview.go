@@ -32,7 +32,6 @@ var States = []string{"open", "closed", "needs reconciling"}
 
 // Page is a part of a list of ledgers that a question asks for, by name.
 type Page struct {
-	Datasets      bool // instead of ledgers
 	Prefix, After string
 	Hidden        string // a place that may be further than After, as it was given to TokenAt
 	Limit         int
@@ -85,14 +84,9 @@ type Overview struct {
 
 // ToOverview converts a request for a page.
 func ToOverview(r *pb.QueryOverviewRequest) (p Overview, err error) {
-	datasets := r.GetSubject() == pb.QueryOverviewRequest_DATASETS
 	p = Overview{Contains: strings.ToLower(r.GetContains()), State: r.GetState(), Flags: r.GetFlags(),
 		MinShare: r.GetMinShare(), Delta: r.Delta}
 	switch {
-	case r.GetSubject() > pb.QueryOverviewRequest_DATASETS || r.GetSubject() < 0:
-		return p, wire.Invalid("subject", fmt.Sprint(int32(r.GetSubject())), "LEDGERS or DATASETS")
-	case datasets && r.GetPrefix() != "":
-		return p, wire.Invalid("prefix", wire.Quote(r.GetPrefix()), "none with DATASETS; contains finds datasets, too")
 	case len(r.GetContains()) > maxContains:
 		return p, wire.Invalid("contains", wire.Quote(r.GetContains()), fmt.Sprintf("at most %d bytes", maxContains))
 	case p.State != "" && !slices.Contains(States, p.State):
@@ -107,13 +101,11 @@ func ToOverview(r *pb.QueryOverviewRequest) (p Overview, err error) {
 			return p, wire.Invalid(fmt.Sprintf("flags[%d]", i), wire.Quote(f), oneOf(Flags))
 		}
 	}
-	if err := wire.CheckPrefix("prefix", r.GetPrefix()); err != nil {
+	if err := checkPrefix(r.GetPrefix()); err != nil {
 		return p, err
 	}
 	p.Page, err = toPage(tokenOverview, r)
-	if p.Prefix, p.Datasets = r.GetPrefix(), datasets; datasets {
-		p.Prefix = ledger.DatasetsPrefix
-	}
+	p.Prefix = r.GetPrefix()
 	return p, err
 }
 

@@ -29,11 +29,7 @@ func ToLedgers(r *pb.ListLedgersRequest) (Ledgers, error) {
 	if err != nil {
 		return Ledgers{}, err
 	}
-	check := wire.CheckPrefix
-	if ledger.IsDataset(r.GetPrefix()) {
-		check = wire.CheckLedgerName
-	}
-	if err := check("prefix", r.GetPrefix()); err != nil && r.GetPrefix() != ledger.DatasetsPrefix {
+	if err := checkPrefix(r.GetPrefix()); err != nil {
 		return Ledgers{}, err
 	}
 	page := Ledgers{Prefix: r.GetPrefix(), Limit: limit}
@@ -42,6 +38,17 @@ func ToLedgers(r *pb.ListLedgersRequest) (Ledgers, error) {
 	}
 	page.After, page.Hidden, err = fromNameToken(r.PageToken, tokenLedgers, page.Prefix)
 	return page, err
+}
+
+// checkPrefix accepts what the names of ledgers, or those of datasets' records, can start with.
+func checkPrefix(prefix string) error {
+	switch {
+	case prefix == ledger.DatasetsPrefix:
+		return nil
+	case ledger.IsDataset(prefix):
+		return wire.CheckLedgerName("prefix", prefix)
+	}
+	return wire.CheckPrefix("prefix", prefix)
 }
 
 // Token is the page token for what comes after the ledger last.

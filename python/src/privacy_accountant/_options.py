@@ -180,10 +180,7 @@ class AmendDatasetOptions(TypedDict, total=False):
 class OverviewOptions(TypedDict, total=False):
     """Fields of QueryOverviewRequest."""
 
-    # What is listed.
-    subject: str | int | None
-
-    # Only names that start with it; at most 255 bytes. Not with DATASETS.
+    # Only names that start with it; at most 255 bytes. Datasets are listed only if it starts with "dataset:".
     prefix: str | None
 
     # Only those whose name, owner or dataset identifier contains this text, in capital or small letters; at most 256

@@ -14,7 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
-func ledger(p *cli.Program) *cobra.Command {
+func ledgerGroup(p *cli.Program) *cobra.Command {
 	return cli.Group(p, &cobra.Command{
 		Use:   "ledger",
 		Short: "Create, show, follow, correct and close ledgers",

@@ -11,7 +11,7 @@ import "github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 // Commands are this package's commands, in the order of the help.
 func Commands() []cli.Command {
 	return []cli.Command{
-		{Name: "ledger", Make: ledger},
+		{Name: "ledger", Make: ledgerGroup},
 		{Name: "report", Make: report},
 		{Name: "query", Make: query},
 		{Name: "statement", Make: statementOf},

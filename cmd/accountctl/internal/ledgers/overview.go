@@ -11,6 +11,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/calls"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/spelling/sheet"
@@ -20,28 +21,24 @@ import (
 func overview(p *cli.Program) *cobra.Command {
 	request := &accountantv1.QueryOverviewRequest{PageSize: overviewPage}
 	c := &cobra.Command{
-		Use: "overview [--datasets] [--prefix PREFIX] [--contains TEXT] [--state STATE] [--flag FLAG …] " +
+		Use: "overview [--prefix PREFIX] [--contains TEXT] [--state STATE] [--flag FLAG …] " +
 			"[--min-share SHARE] [--delta DELTA]",
 		Short: "Show what every ledger or dataset has spent",
-		Long: `Show every ledger, or every dataset, with what it has spent: the ε of what was
-charged so far, the ε that its guarantee holds for, the used share of its budget, and
-what happened to it. Each ε is at the δ of the ledger's own budget, or at 1e-6 if it
+		Long: `Show every ledger, or with --prefix dataset: every dataset, with what it has spent:
+the ε of what was charged so far, the ε that its guarantee holds for, the used share of
+its budget, and what happened to it. Each ε is at the δ of the ledger's own budget, or at 1e-6 if it
 has none; --delta gives one δ for all. Every number is rounded up.
 
 The share is that of the budget of which most is used, reservations included.`,
 		Example: `  accountctl overview
   accountctl overview --min-share 0.8 --state open
-  accountctl overview --datasets --output json
+  accountctl overview --prefix dataset: --output json
   accountctl overview --flag refunded --output csv > refunded.csv`,
 	}
-	datasets := c.Flags().Bool("datasets", false, "show datasets instead of ledgers")
 	var lost questions.Uncounted
 	list := calls.List[*accountantv1.OverviewRow]{
 		Request: request,
 		Read: func(*cobra.Command, []string) error {
-			if *datasets {
-				request.Subject = accountantv1.QueryOverviewRequest_DATASETS
-			}
 			if len(request.Flags) > 0 { // several may stand in one value
 				request.Flags = strings.Split(strings.Join(request.Flags, ","), ",")
 			}
@@ -65,9 +62,10 @@ The share is that of the budget of which most is used, reservations included.`,
 			CSV:     func(r *accountantv1.OverviewRow) ([]string, error) { return sheet.Overview(r), nil },
 			CSVHead: sheet.OverviewHead(),
 			Empty: func() string {
-				filtered := request.Prefix != "" || request.Contains != "" || request.State != "" ||
+				datasets := request.Prefix == ledger.DatasetsPrefix
+				filtered := request.Prefix != "" && !datasets || request.Contains != "" || request.State != "" ||
 					len(request.Flags) > 0 || request.MinShare > 0
-				if *datasets && !filtered {
+				if datasets && !filtered {
 					return cli.NoDataset
 				}
 				return noLedger(filtered)

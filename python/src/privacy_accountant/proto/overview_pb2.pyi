@@ -169,21 +169,15 @@ class QueryHistoryResponse(_message.Message):
     def __init__(self, points: _Optional[_Iterable[_Union[HistoryPoint, _Mapping]]] = ..., delta: _Optional[float] = ..., position: _Optional[int] = ..., budgets: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class QueryOverviewRequest(_message.Message):
-    __slots__ = ["contains", "delta", "flags", "min_share", "page_size", "page_token", "prefix", "state", "subject"]
-    class Subject(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-        __slots__ = []
+    __slots__ = ["contains", "delta", "flags", "min_share", "page_size", "page_token", "prefix", "state"]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
-    DATASETS: QueryOverviewRequest.Subject
     DELTA_FIELD_NUMBER: _ClassVar[int]
     FLAGS_FIELD_NUMBER: _ClassVar[int]
-    LEDGERS: QueryOverviewRequest.Subject
     MIN_SHARE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     PREFIX_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
-    SUBJECT_FIELD_NUMBER: _ClassVar[int]
-    SUBJECT_UNSPECIFIED: QueryOverviewRequest.Subject
     contains: str
     delta: float
     flags: _containers.RepeatedScalarFieldContainer[str]
@@ -192,8 +186,7 @@ class QueryOverviewRequest(_message.Message):
     page_token: str
     prefix: str
     state: str
-    subject: QueryOverviewRequest.Subject
-    def __init__(self, subject: _Optional[_Union[QueryOverviewRequest.Subject, str]] = ..., prefix: _Optional[str] = ..., contains: _Optional[str] = ..., state: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., min_share: _Optional[float] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., delta: _Optional[float] = ...) -> None: ...
+    def __init__(self, prefix: _Optional[str] = ..., contains: _Optional[str] = ..., state: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., min_share: _Optional[float] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., delta: _Optional[float] = ...) -> None: ...
 
 class QueryOverviewResponse(_message.Message):
     __slots__ = ["next_page_token", "rows"]
