@@ -86,7 +86,7 @@ func (s archiving) keep(a *archive.Archive, from archive.Source, m *server.Metri
 		a.Run(ctx, from, s.every, func(at time.Time, err error) {
 			if err == nil {
 				newest.Set(float64(at.UnixNano()) / 1e9)
-			} else if !errors.Is(err, context.Canceled) {
+			} else {
 				logger.Error("what is written is not archived", "archive", s.dir, "error", err)
 			}
 			adding.tried(at, err)
@@ -103,8 +103,8 @@ func (s archiving) keep(a *archive.Archive, from archive.Source, m *server.Metri
 		if err == nil {
 			return nil
 		}
-		return []string{fmt.Sprintf("What was written since %s is not in the archive %s: %v. It is lost if this "+
-			"machine is. Mend that, and the daemon adds it.", since.UTC().Format(time.RFC3339), s.dir, err)}
+		return []string{fmt.Sprintf("Nothing was added to the archive %s since %s: %v. What it lacks is lost if this "+
+			"machine is. Mend that, and the daemon adds it.", s.dir, since.UTC().Format(time.RFC3339), err)}
 	}
 	return warnings, func() {
 		cancel()

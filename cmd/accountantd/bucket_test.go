@@ -166,7 +166,7 @@ func TestDoctorOfPlaces(t *testing.T) {
 				said = said && strings.Contains(out, w)
 			}
 			if len(wrong) == 0 {
-				said = !strings.Contains(out, "old entries") && !strings.Contains(out, "is not in the archive")
+				said = !strings.Contains(out, "old entries") && !strings.Contains(out, "Nothing was added")
 			}
 		}
 		if !said {
@@ -179,11 +179,11 @@ func TestDoctorOfPlaces(t *testing.T) {
 	move(at("cold.away"), at("cold"))
 	says("a folder that is back")
 	move(at("archive"), at("archive.away"))
-	says("an archive that is gone", "is not in the archive "+at("archive"), "the daemon adds it")
+	says("an archive that is gone", "Nothing was added to the archive "+at("archive"), "the daemon adds it")
 	move(at("archive.away"), at("archive"))
 	says("an archive that is back")
 	write("archive.key")
-	says("another key of the archive", "is not in the archive", "lacks a key that has sealed what is there")
+	says("another key of the archive", "Nothing was added to the archive", "lacks a key that has sealed what is there")
 	write("key")
 	says("another key", "The old entries in "+at("cold")+" cannot be read", "lacks a key that has sealed what is there")
 	d.stop(syscall.SIGTERM)
@@ -239,4 +239,24 @@ func TestDoctorOfPlaces(t *testing.T) {
 	}
 	says("as before")
 	d.stop(syscall.SIGTERM)
+}
+
+// An archive that was behind has everything after a stop, also what has left the file meanwhile.
+func TestArchiveCatchesUp(t *testing.T) {
+	dir, kept := dataDir(t), filepath.Join(t.TempDir(), "kept")
+	with := []string{"--archive", kept, "--archive-interval", "1h"}
+	d := start(t, dir, with...)
+	fillOld(t, d, "old")
+	d.kill()
+	if err := errors.Join(os.Rename(kept, kept+".away"), os.WriteFile(kept, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d = startUntilMoved(t, dir, append(with, "--cold", filepath.Join(t.TempDir(), "cold"), "--cold-after", "0s")...)
+	if err := errors.Join(os.Remove(kept), os.Rename(kept+".away", kept)); err != nil {
+		t.Fatal(err)
+	}
+	d.stop(syscall.SIGTERM)
+	if archived(t, kept) != contents(t, filepath.Join(dir, persist.FileName)) {
+		t.Errorf("the archive has something else: %s", d.stderr)
+	}
 }

@@ -33,7 +33,7 @@ func (s *Store) fetchFor(do func(fetched map[cold.Ref][]byte) error) error {
 		if !errors.As(err, &away) {
 			return err
 		}
-		if fetched[away.Ref], err = s.fetch(away); err != nil {
+		if fetched[away.Ref], err = s.fetch(s.config.Stop, away); err != nil {
 			return err
 		}
 	}
@@ -47,12 +47,12 @@ const (
 	hungRests = 6
 )
 
-func (s *Store) fetch(a *rows.AwayError) ([]byte, error) {
+func (s *Store) fetch(ctx context.Context, a *rows.AwayError) ([]byte, error) {
 	if err := s.hung.still(); err != nil {
 		return nil, a.Because(err)
 	}
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(s.config.Stop, cmp.Or(s.config.hooks.patience, fetchPatience))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.config.hooks.patience, fetchPatience))
 	defer cancel()
 	raw, err := a.Fetch(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -330,7 +330,8 @@ func (s *Store) view(read func(*rows.View) error) error {
 		}
 		paths := s.paths.Get().(*pages.Paths)
 		defer s.paths.Put(paths)
-		v := &rows.View{Tx: tx, File: s.space.file, Paths: paths, Fetch: s.fetch}
+		v := &rows.View{Tx: tx, File: s.space.file, Paths: paths}
+		v.Fetch = func(a *rows.AwayError) ([]byte, error) { return s.fetch(s.config.Stop, a) }
 		err := read(v)
 		if errors.Is(err, ledger.ErrDamaged) {
 			return err

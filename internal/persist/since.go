@@ -3,6 +3,7 @@
 package persist
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,14 +50,18 @@ const (
 
 // Since calls each with what was written to ledgers, of all of them as they are at one moment. after says up to which
 // entry a ledger is known, and whether anything of it is; ledgers is nil for all. It returns the keys that the store is
-// bound to. The moment is held in a transaction, during which no page of the file is used again: each must not wait for
-// what is slow, and no segment is waited for longer than fetchPatience.
-func (s *Store) Since(ledgers []string, after func(ledger string) (at Seen, known bool),
+// bound to. Segments are read until ctx ends, also once the store's other calls to their place have ended
+// (Config.Stop).
+//
+// The moment is held in a transaction, during which no page of the file is used again: each must not wait for what is
+// slow, and no segment is waited for longer than fetchPatience.
+func (s *Store) Since(ctx context.Context, ledgers []string, after func(ledger string) (at Seen, known bool),
 	each func(Written) error) (keys []rows.BoundKey, err error) {
 	err = s.view(func(v *rows.View) error {
 		if keys, err = v.Keys(); err != nil {
 			return err
 		}
+		v.Fetch = func(a *rows.AwayError) ([]byte, error) { return s.fetch(ctx, a) }
 		r := reader{View: v}
 		next := r.allOf()
 		if ledgers != nil {

@@ -29,7 +29,7 @@ const partBytes = 200
 // Source is the store that an archive is of.
 type Source interface {
 	ID() string
-	Since(ledgers []string, after func(ledger string) (at persist.Seen, known bool),
+	Since(ctx context.Context, ledgers []string, after func(ledger string) (at persist.Seen, known bool),
 		each func(persist.Written) error) ([]rows.BoundKey, error)
 	// Note keeps a text under a name beside the store, and Noted returns it, nil if there is none.
 	Note(name string, text []byte) error
@@ -258,7 +258,7 @@ func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segmen
 		at, known := a.known[idOf(name)]
 		return at, known
 	}
-	keys, err := from.Since(ledgers, after, func(w persist.Written) error {
+	keys, err := from.Since(ctx, ledgers, after, func(w persist.Written) error {
 		s.Parts = append(s.Parts, &recordv1.SegmentPart{Ledger: w.Ledger, Genesis: w.Genesis, After: w.After,
 			Before: w.Before[:], Entries: w.Entries})
 		size += len(w.Ledger) + len(w.Genesis) + partBytes
@@ -308,12 +308,13 @@ func (a *Archive) seals() error {
 const briefly = 5 * time.Second
 
 // Run writes again and again until ctx ends, which ends what goes on, and once more then. wrote hears how each time
-// ended.
+// ended, but for what was cut off.
 func (a *Archive) Run(ctx context.Context, from Source, every time.Duration, wrote func(at time.Time, err error)) {
 	write := func(ctx context.Context) {
 		now := time.Now()
-		_, err := a.Write(ctx, from, now)
-		wrote(now, err)
+		if _, err := a.Write(ctx, from, now); !errors.Is(ctx.Err(), context.Canceled) {
+			wrote(now, err)
+		}
 	}
 	for ctx.Err() == nil {
 		write(ctx)
