@@ -63,6 +63,7 @@ func (c *committer) commit(ops []*operation) int {
 		return answer(ops, err)
 	}
 	c.arena.reset()
+	defer c.paths.Reset(pages.File{}) // nothing refers to what bbolt may unmap
 	w := &writing{
 		View: rows.View{Tx: tx, File: c.space.file, Paths: &c.paths}, nextKey: c.nextKey,
 		limit: c.config.MaxBatchBytes, arena: &c.arena, change: &c.change,

@@ -67,13 +67,15 @@ type dealt struct {
 func dealOut(v *rows.View, most int64) (d dealt, err error) {
 	ledgers := map[uint64][]packs.Pack{}
 	key, stored, err := v.From(rows.TailBucket, []byte{0})
+	var beyond []byte // the key after key
 	for err == nil && key != nil && d.bytes < most && len(ledgers) < dealLedgers {
 		var t rows.Tail
 		if t, err = rows.UnsealTail(key, stored); err != nil {
 			break
 		}
+		beyond = append(append(beyond[:0], key...), 0)
 		var next, after []byte
-		if next, after, err = v.From(rows.TailBucket, append(slices.Clone(key), 0)); err != nil || next == nil {
+		if next, after, err = v.From(rows.TailBucket, beyond); err != nil || next == nil {
 			break // nothing follows: it is the newest one
 		}
 		if before := ledgers[t.Number]; len(before) > 0 && before[len(before)-1].Last()+1 != t.First {

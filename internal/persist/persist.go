@@ -329,7 +329,10 @@ func (s *Store) view(read func(*rows.View) error) error {
 			return err
 		}
 		paths := s.paths.Get().(*pages.Paths)
-		defer s.paths.Put(paths)
+		defer func() {
+			paths.Reset(pages.File{}) // nothing refers to what bbolt may unmap
+			s.paths.Put(paths)
+		}()
 		v := &rows.View{Tx: tx, File: s.space.file, Paths: paths}
 		v.Fetch = func(a *rows.AwayError) ([]byte, error) { return s.fetch(s.config.Stop, a) }
 		err := read(v)
