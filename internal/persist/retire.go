@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -113,17 +112,12 @@ func (s *Store) Outside() (r rows.Retention, segments []cold.Name, err error) {
 	if r, err = s.Retention(); err != nil {
 		return r, nil, err
 	}
-	all := map[cold.Name]bool{}
-	err = s.eachElsewhere(func(ref cold.Ref) error {
-		all[ref.Segment] = true
-		return nil
-	})
-	return r, slices.AppendSeq(make([]cold.Name, 0, len(all)), maps.Keys(all)), err
+	segments, err = segmentsOf(s.eachElsewhere)
+	return r, segments, err
 }
 
 // Outside is Store.Outside of a file that nobody writes to.
 func Outside(path string) (r rows.Retention, segments []cold.Name, err error) {
-	all := map[cold.Name]bool{}
 	err = house.Read(path, func(v *rows.View) (err error) {
 		if r, err = v.Retention(); err != nil {
 			return err
@@ -132,16 +126,36 @@ func Outside(path string) (r rows.Retention, segments []cold.Name, err error) {
 		if err != nil {
 			return err
 		}
-		return bucket.ForEach(func(key, stored []byte) error {
-			if !rows.IsElsewhere(stored) {
-				return nil
-			}
-			_, ref, err := rows.ParseElsewhere(key, stored)
-			all[ref.Segment] = true
-			return err
+		segments, err = segmentsOf(func(f func(cold.Ref) error) error {
+			return bucket.ForEach(func(key, stored []byte) error { return elsewhere(key, stored, f) })
 		})
+		return err
 	})
-	return r, slices.AppendSeq(make([]cold.Name, 0, len(all)), maps.Keys(all)), err
+	return r, segments, err
+}
+
+// segmentsOf returns in which segments blocks lie, where each calls f with the place of every block.
+func segmentsOf(each func(f func(cold.Ref) error) error) (segments []cold.Name, err error) {
+	known := map[cold.Name]bool{}
+	err = each(func(ref cold.Ref) error {
+		if !known[ref.Segment] {
+			known[ref.Segment], segments = true, append(segments, ref.Segment)
+		}
+		return nil
+	})
+	return segments, err
+}
+
+// elsewhere calls f with where the block of a row lies, if that is in a segment.
+func elsewhere(key, stored []byte, f func(cold.Ref) error) error {
+	if !rows.IsElsewhere(stored) {
+		return nil
+	}
+	_, ref, err := rows.ParseElsewhere(key, stored)
+	if err == nil {
+		err = f(ref)
+	}
+	return err
 }
 
 // eachElsewhere calls f with where the blocks lie that are in segments.
@@ -155,14 +169,7 @@ func (s *Store) eachElsewhere(f func(cold.Ref) error) error {
 					return err
 				}
 				next = append(slices.Clone(key), 0)
-				if !rows.IsElsewhere(stored) {
-					continue
-				}
-				_, ref, err := rows.ParseElsewhere(key, stored)
-				if err == nil {
-					err = f(ref)
-				}
-				if err != nil {
+				if err := elsewhere(key, stored, f); err != nil {
 					return err
 				}
 			}
