@@ -80,7 +80,7 @@ type cooled struct {
 
 	newest, unreadable prometheus.Gauge
 
-	leaving tries
+	leaving *tries
 
 	mu       sync.Mutex
 	looked   time.Time // when that was

@@ -9,12 +9,12 @@ import (
 
 // tries remembers how it stands with something that is done again and again.
 type tries struct {
-	mu    *sync.Mutex
+	mu    sync.Mutex
 	since time.Time // of the last success, or the start
 	err   error     // of the newest attempt
 }
 
-func begun() tries { return tries{mu: new(sync.Mutex), since: time.Now()} }
+func begun() *tries { return &tries{since: time.Now()} }
 
 // tried is told how each attempt has ended that began at a time.
 func (t *tries) tried(at time.Time, err error) {
