@@ -30,7 +30,8 @@ import (
 const maxReceive = 4 << 20
 
 // maxCalls is how many calls and streams one connection has at once; a client has further ones wait. It bounds what one
-// connection takes to some 40 MiB, and is more than the HTTP port needs, whose calls come over one connection.
+// connection takes to some 40 MiB, beside what it has sent into streams and nobody has read (streamWindow). It is more
+// than the HTTP port needs, whose calls come over one connection.
 const maxCalls = 2000
 
 // streamWindow is how much a client may send into a stream, and connectionWindow into all of a connection, before the
