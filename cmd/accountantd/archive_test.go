@@ -13,14 +13,22 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/archive"
+	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 )
 
 // archived makes the store of an archive again and verifies it. It returns a digest of its ledgers and entries.
 func archived(t *testing.T, dir string) [32]byte {
 	t.Helper()
+	return archivedBy(t, dir, "")
+}
+
+// archivedBy is archived of what a key has encrypted.
+func archivedBy(t *testing.T, dir, key string) [32]byte {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "rebuilt")
-	_, err := archive.Rebuild(t.Context(), archive.Place{Dir: dir}, time.Time{}, path, func(uint64, uint64) {})
+	_, err := archive.Rebuild(t.Context(), archive.Place{Dir: dir, Key: blobs.Key(key)}, time.Time{}, path,
+		func(uint64, uint64) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,8 @@ func checkTrainer(t *testing.T, client api.Client, r *trainer, entries map[strin
 	}
 	for i, receipt := range r.receipts {
 		again, err := client.Report(patiently(t),
-			&pb.ReportRequest{Lane: &pb.Lane{Ledger: r.ledger, Writer: r.writer, Sequence: i}, Charge: charge()})
+			&pb.ReportRequest{Lane: &pb.Lane{Ledger: r.ledger, Writer: r.writer, Sequence: i},
+				Charge: r.load.step(r.writer, i)})
 		if err != nil || !again.GetReplayed() || again.GetReceipt().String() != receipt.String() {
 			t.Errorf("step %d again: %v, %v; want the first receipt %v", i, again, err, receipt)
 		}

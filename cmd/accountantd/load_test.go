@@ -25,16 +25,24 @@ const window = 64 // in flight of each trainer
 type load struct {
 	trainers []*trainer
 	api      api.Client
-	ctx      context.Context //nolint:containedctx // ends with the load
+	step     func(writer string, sequence uint64) *pb.Charge // of a client
+	ctx      context.Context                                 //nolint:containedctx // ends with the load
 	cancel   context.CancelFunc
 	enough   atomic.Bool
 	group    sync.WaitGroup
 }
 
-// startLoad streams from n clients to ledgers in turn.
+// startLoad streams equal charges from n clients to ledgers in turn.
 func startLoad(t *testing.T, target string, n int, ledgers ...string) *load {
 	t.Helper()
-	l := &load{api: dial(t, target)}
+	return startLoadOf(t, target, n, func(string, uint64) *pb.Charge { return charge() }, ledgers...)
+}
+
+// startLoadOf is startLoad of other charges.
+func startLoadOf(t *testing.T, target string, n int, step func(writer string, sequence uint64) *pb.Charge,
+	ledgers ...string) *load {
+	t.Helper()
+	l := &load{api: dial(t, target), step: step}
 	l.ctx, l.cancel = context.WithCancel(t.Context())
 	t.Cleanup(l.giveUp)
 	for i := range n {
@@ -149,7 +157,8 @@ func (r *trainer) stream(ctx context.Context) error {
 	for r.sent = last; ; {
 		for ; r.sent < r.acked.Load()+window && !r.load.enough.Load(); r.sent++ {
 			err := stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{
-				Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: r.sent + 1, Charge: charge()}}})
+				Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: r.sent + 1,
+					Charge: r.load.step(r.writer, r.sent+1)}}})
 			if err != nil {
 				break
 			}

@@ -15,8 +15,8 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// killRounds, set in the environment, is how often TestKillRounds and TestDatasetKillRounds
-// kill: 100 times in .ci/run, thousands of times in make soak.
+// killRounds, set in the environment, is how often TestKillRounds and TestDatasetKillRounds kill, and
+// ten times as often as TestColdKillRounds does: 100 times in .ci/run, thousands of times in make soak.
 const killRounds = "ACCOUNTANT_KILL_ROUNDS"
 
 // roundsOfStore is how often a store's daemon is killed before the next store:
@@ -95,9 +95,9 @@ func killAgainAndAgain(t *testing.T, rounds int, random *rand.Rand) {
 }
 
 // killEarly kills a daemon a while after it was started, ready or not.
-func killEarly(t *testing.T, dir string, after time.Duration) {
+func killEarly(t *testing.T, dir string, after time.Duration, with ...string) {
 	t.Helper()
-	c := exec.Command(binary, "--listen", "127.0.0.1:0", "--http", "", "--data", dir)
+	c := exec.Command(binary, append([]string{"--listen", "127.0.0.1:0", "--http", "", "--data", dir}, with...)...)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
