@@ -214,6 +214,24 @@ func (a *Archive) there(ctx context.Context) error {
 	return f.Close()
 }
 
+// follows refuses a place whose newest segment is not the one that was added there, as when the directories of two
+// archives were exchanged: what came next would be of no use there, and stand in the other one's way.
+func (a *Archive) follows(ctx context.Context) error {
+	if a.number == 0 {
+		return nil
+	}
+	at, err := blobs.At(a.place.Dir)
+	if err != nil {
+		return err
+	}
+	newest, err := blobs.Read(ctx, at, name(a.number))
+	if sum := sha256.Sum256(newest); err == nil && !bytes.Equal(sum[:], a.previous) {
+		a.opened = false // the next time says more
+		err = &DamagedError{a.place.fileOf(a.number), "is not what was added there"}
+	}
+	return err
+}
+
 // Write adds what was written to the store since the last time, if anything was. Where it is cut off, what is there
 // stays, and the next time goes on from that.
 func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segments int, err error) {
@@ -241,7 +259,13 @@ func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segmen
 	size, first := 0, a.number
 	flush := func() error {
 		s.StoreId, s.Number, s.Previous = from.ID(), a.number+1, a.previous
-		err := a.seals()
+		var err error
+		if a.number == first {
+			err = a.follows(ctx)
+		}
+		if err == nil {
+			err = a.seals()
+		}
 		var sum [sha256.Size]byte
 		if err == nil {
 			sum, err = a.place.write(ctx, s)

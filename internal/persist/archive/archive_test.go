@@ -354,8 +354,34 @@ func TestArchiveExchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.write(a)
-	if got, _, err := rebuilt(t, h.place(), time.Time{}); err != nil || got != heads(t, h.store) {
-		t.Errorf("%v\n%s", err, got)
+
+	// Nor to the archive of another store that has as many segments, of which each alone looks as it should.
+	var b *Archive
+	other := open(t, &b)
+	for other.charge("a"); b.number < a.number; other.charge("a") {
+		other.write(b)
+	}
+	swap := func() {
+		t.Helper()
+		if err := errors.Join(os.Rename(h.dir, h.dir+".away"), os.Rename(other.dir, h.dir),
+			os.Rename(h.dir+".away", other.dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	swap()
+	h.charge("a")
+	for _, says := range []string{" is not what was added there", " is of store "} {
+		if n, err := a.Write(h.Context(), h.store, h.now); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%d segments, %v; want that it%s", n, err, says)
+		}
+	}
+	swap()
+	h.write(a)
+	other.write(b)
+	for _, h := range []*house{h, other} {
+		if got, _, err := rebuilt(t, h.place(), time.Time{}); err != nil || got != heads(t, h.store) {
+			t.Errorf("%v\n%s", err, got)
+		}
 	}
 }
 
