@@ -146,6 +146,9 @@ grants:
     to: ["cn:job*", "oidc:ISSUER#job"]
     on: [prefix:vision/]
     holder: vision-jobs
+  - roles: [auditor]
+    to: ["oidc:ISSUER#job"]
+    on: [prefix:vision/]
 two_people:
   within: 72h
 `

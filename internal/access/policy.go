@@ -34,7 +34,16 @@ type Policy struct {
 	Text   []byte   // as it was read
 	Digest [32]byte // SHA-256 of Text
 
+	Position uint64 // of the entry of the ledger system:access that has put it in force; 0 where none has yet
+
 	persons map[string]string // names, by their principals
+}
+
+// At returns the policy as it was put in force by the entry at a position.
+func (p *Policy) At(position uint64) *Policy {
+	recorded := *p
+	recorded.Position = position
+	return &recorded
 }
 
 // Grant gives roles to callers, over ledgers.

@@ -116,7 +116,7 @@ func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
 	}
 	lane := r.LaneOf(e.Writer)
 	request := ledger.Request{Writer: e.Writer, Sequence: e.Sequence, Digest: e.Digest, Action: e.Action, Set: e.Set,
-		Approval: e.Approval}
+		Approval: e.Approval, Policy: e.Policy}
 	d := r.batch.Decide(request, r.lanes[lane], e.Time)
 	if d.Outcome != ledger.Accepted {
 		return ledger.Record{}, r.refused(d)

@@ -184,7 +184,7 @@ func (a *adoption) takeAll(ctx context.Context, r Registration, all []*member) e
 		}
 	}
 	if v := r.Confirm; v != nil {
-		_, err := a.k.decideAs(a.batch, ledger.Request{Writer: r.Writer, Action: *v})
+		_, err := a.k.decideAs(a.batch, ledger.Request{Writer: r.Writer, Action: *v, Policy: r.Genesis.Policy})
 		return err
 	}
 	return nil

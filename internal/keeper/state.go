@@ -344,6 +344,7 @@ type SetMember struct {
 	Reservation uint64        // of a commit or a release: the ledger's own
 	Action      ledger.Action // what is done there
 	Caller      string        // as of ledger.Request
+	Policy      uint64        // as of ledger.Request
 
 	digest ledger.Digest // of Action
 }

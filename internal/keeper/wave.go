@@ -239,7 +239,8 @@ func (r *round) askMember(c *setCall, i int, part *ledger.SetPart) error {
 	}
 	m, at := &c.members[i], ledger.Lane{Sequence: lane.last, Position: lane.at}
 	return h.batch.Ask(ledger.Request{Writer: lane.key, Sequence: h.batch.Lane(lane.key, at).Sequence + 1,
-		Digest: m.digest, Action: m.Action, Prices: c.prices[i], Caller: m.Caller, Set: part}, at, r.now).Err
+		Digest: m.digest, Action: m.Action, Prices: c.prices[i], Caller: m.Caller, Set: part,
+		Policy: m.Policy}, at, r.now).Err
 }
 
 // ask asks all members of a call, which keep their parts if all accept and the call is not only checked. Otherwise it

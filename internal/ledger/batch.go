@@ -177,7 +177,7 @@ func (b *Batch) Keep() int {
 	e := Entry{
 		Position: b.position(),
 		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: b.now, Action: r.Action, Set: r.Set,
-		Approval: r.Approval, First: b.amended.firstPart(r.Set),
+		Approval: r.Approval, First: b.amended.firstPart(r.Set), Policy: r.Policy,
 	}
 	b.follow(e)
 	b.last[r.Writer] = Lane{r.Sequence, e.Position}

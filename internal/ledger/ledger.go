@@ -54,6 +54,7 @@ type Request struct {
 
 	Set      *SetPart  // of the entry; see there
 	Approval *Approval // of the entry; see there
+	Policy   uint64    // of the entry; see there
 
 	// Lapsed says why the Approval's proposal cannot be approved any more, where a ledger's entries do not show
 	// it; "" if nothing is known against it.
@@ -71,6 +72,10 @@ type Entry struct {
 	Set      *SetPart  // of which set it is a part; nil where the ledger was charged alone
 	First    bool      // it is the ledger's first part of a set of several ledgers with that contribution
 	Approval *Approval // by which proposal two people have done it; nil where one person did it
+
+	// Policy is the position, in the ledger AccessLedger, of the access policy that let the call in. It is 0 where none
+	// was in force, and in what the daemon did by itself. The ledger decides nothing by it.
+	Policy uint64
 }
 
 // Head is a ledger's newest entry: position 0 and the genesis hash when empty.
@@ -86,6 +91,7 @@ type Genesis struct {
 	StoreID    string
 	Principal  string
 	Time       time.Time
+	Policy     uint64 // as an entry's
 }
 
 // Summary is a ledger without its counts.

@@ -91,9 +91,12 @@ func (w written) to(t *testing.T, s *Store, i int) {
 	writer := audittest.Writer(1000 + i)
 	writer.Principal = w.by
 	b := ledger.NewBatch(state)
-	d := b.Decide(ledger.Request{Writer: writer, Sequence: 1, Digest: record.DigestOf(w.action, w.approval),
-		Action:   w.action,
-		Approval: w.approval}, ledger.Lane{}, audittest.Time(100*i))
+	request := ledger.Request{Writer: writer, Sequence: 1, Digest: record.DigestOf(w.action, w.approval),
+		Action: w.action, Approval: w.approval}
+	if w.by != ledger.Daemon {
+		request.Policy = 1
+	}
+	d := b.Decide(request, ledger.Lane{}, audittest.Time(100*i))
 	if d.Err != nil {
 		t.Fatal(d.Err)
 	}

@@ -19,7 +19,7 @@ import (
 // appendEntry appends an accountant.record.v1.Entry.
 func appendEntry(b []byte, e ledger.Entry, nanos int64, previousOfWriter uint64) ([]byte, error) {
 	b = Frame[string]{e.Position, e.Writer.Principal, e.Writer.Name, e.Sequence, uint64(nanos),
-		previousOfWriter}.Append(b)
+		previousOfWriter, e.Policy}.Append(b)
 	b = appendSet(b, e) // before the action: package proto puts what is in a oneof last
 	if e.Approval != nil {
 		by, err := marshal(wire.ApprovalForm.Write(*e.Approval))
@@ -38,7 +38,7 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousOfWriter uint64)
 }
 
 // approvalField is the field of an entry that says by whose proposal and approval it was done.
-const approvalField = 8
+const approvalField = 9
 
 // appendCharge appends an accountant.v1.Charge.
 func appendCharge(b []byte, c ledger.Charge) []byte {

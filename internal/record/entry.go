@@ -46,7 +46,7 @@ func UnmarshalEntry(b []byte) (e ledger.Entry, previousOfWriter uint64, err erro
 	}
 	e = ledger.Entry{
 		Position: r.Position, Writer: ledger.Writer{Principal: r.Principal, Name: r.Writer},
-		Sequence: r.Sequence, Time: fromNanos(r.TimeUnixNanos),
+		Sequence: r.Sequence, Time: fromNanos(r.TimeUnixNanos), Policy: r.Policy,
 	}
 	if e.Action, err = toAction(&r); err == nil {
 		e.Set, err = toSet(r.GetSet())

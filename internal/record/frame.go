@@ -15,6 +15,7 @@ type Frame[T string | []byte] struct {
 	Sequence          uint64
 	Nanos             uint64 // the time as it is written
 	PreviousOfWriter  uint64 // the position
+	Policy            uint64 // the position
 }
 
 // The numbers of a frame's fields.
@@ -25,6 +26,7 @@ const (
 	frameSequence
 	frameNanos
 	framePreviousOfWriter
+	framePolicy
 )
 
 // Append appends the frame's bytes.
@@ -34,7 +36,8 @@ func (f Frame[T]) Append(b []byte) []byte {
 	b = appendText(b, frameWriter, f.Writer)
 	b = wire.AppendNumber(b, frameSequence, f.Sequence)
 	b = wire.AppendNumber(b, frameNanos, f.Nanos)
-	return wire.AppendNumber(b, framePreviousOfWriter, f.PreviousOfWriter)
+	b = wire.AppendNumber(b, framePreviousOfWriter, f.PreviousOfWriter)
+	return wire.AppendNumber(b, framePolicy, f.Policy)
 }
 
 // SplitEntry divides an entry's bytes into its frame and the rest, which refer to raw. It understands bytes that
@@ -47,6 +50,7 @@ func SplitEntry(raw []byte) (f Frame[[]byte], rest []byte) {
 	f.Sequence = r.number(frameSequence)
 	f.Nanos = r.number(frameNanos)
 	f.PreviousOfWriter = r.number(framePreviousOfWriter)
+	f.Policy = r.number(framePolicy)
 	if r.bad {
 		return f, nil
 	}

@@ -23,7 +23,7 @@ func MarshalGenesis(g ledger.Genesis) ([]byte, error) {
 		return nil, fmt.Errorf("genesis of ledger %s: %w", wire.Quote(g.Spec.Name), err)
 	}
 	r := &recordv1.Genesis{Spec: wire.FromSpec(g.Spec), StoreId: g.StoreID, Principal: g.Principal,
-		TimeUnixNanos: nanos}
+		TimeUnixNanos: nanos, Policy: g.Policy}
 	if !g.Resolution.IsZero() {
 		r.Resolution = resolutionForm.Write(g.Resolution)
 	}
@@ -48,7 +48,8 @@ func UnmarshalGenesis(b []byte) (ledger.Genesis, error) {
 	if err != nil {
 		return ledger.Genesis{}, damaged("genesis", wire.Under("spec", err))
 	}
-	g := ledger.Genesis{Spec: spec, StoreID: r.StoreId, Principal: r.Principal, Time: fromNanos(r.TimeUnixNanos)}
+	g := ledger.Genesis{Spec: spec, StoreID: r.StoreId, Principal: r.Principal, Time: fromNanos(r.TimeUnixNanos),
+		Policy: r.Policy}
 	if r.Dataset != nil {
 		d := wire.DatasetForm.Plain(r.Dataset)
 		g.Spec.Dataset = &d

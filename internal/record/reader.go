@@ -44,6 +44,7 @@ func (r *Reader) charge(b []byte) (e ledger.Entry, ofWriter uint64, ok bool) {
 		return e, 0, false
 	}
 	e.Position, e.Sequence, e.Time = frame.Position, frame.Sequence, fromNanos(int64(frame.Nanos))
+	e.Policy = frame.Policy
 	e.Writer.Principal = again(frame.Principal, r.writer.Principal)
 	e.Writer.Name = again(frame.Writer, r.writer.Name)
 	if e.Action, e.Digest, ok = r.charges.Charge(body); !ok || checkFrame(e) != nil {

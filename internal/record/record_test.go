@@ -53,6 +53,7 @@ func plainEntry(t rapid.TB, e ledger.Entry, ofWriter uint64) []byte {
 	r := &recordv1.Entry{
 		Position: e.Position, Principal: e.Writer.Principal, Writer: e.Writer.Name,
 		Sequence: e.Sequence, TimeUnixNanos: e.Time.UnixNano(), PreviousOfWriter: ofWriter,
+		Policy: e.Policy,
 	}
 	m := r.ProtoReflect()
 	m.Set(entryAction().Fields().ByName(protoreflect.Name(e.Action.Kind())),

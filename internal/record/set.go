@@ -13,7 +13,7 @@ import (
 )
 
 // setField is the field of an entry that says of which set it is a part.
-const setField = 7
+const setField = 8
 
 // appendSet appends that field; nothing where the ledger was charged alone.
 func appendSet(b []byte, e ledger.Entry) []byte {

@@ -33,8 +33,8 @@ func (s *service) CreateDataset(ctx context.Context, req *pb.CreateDatasetReques
 	if err := wire.CheckAssertion(req.GetIndependentOfOutputs(), req.GetReason()); err != nil {
 		return nil, err
 	}
-	r := keeper.Registration{Genesis: ledger.Genesis{Spec: spec, Principal: principal(ctx)},
-		Independent: req.GetIndependentOfOutputs(), Reason: req.GetReason()}
+	r := keeper.Registration{Genesis: ledger.Genesis{Spec: spec, Principal: principal(ctx),
+		Policy: passage(ctx).Policy()}, Independent: req.GetIndependentOfOutputs(), Reason: req.GetReason()}
 	if req.GetPropose() {
 		spec.Dataset.ToConfirm = true
 		r.Confirm = &ledger.Propose{Action: ledger.AmendDataset{Confirm: true, Reason: "the dataset is registered"},

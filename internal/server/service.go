@@ -87,7 +87,7 @@ func (s *service) CreateLedger(ctx context.Context, req *pb.CreateLedgerRequest)
 	if err != nil {
 		return nil, err
 	}
-	genesis := ledger.Genesis{Spec: spec, Principal: principal(ctx)}
+	genesis := ledger.Genesis{Spec: spec, Principal: principal(ctx), Policy: passage(ctx).Policy()}
 	var summary ledger.Summary
 	var created bool
 	if err := s.census.create(func() (_ bool, err error) {

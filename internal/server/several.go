@@ -108,7 +108,7 @@ func (r *several) decide(ctx context.Context, writer ledger.Writer, path string,
 		return keeper.SetResult{}, err
 	}
 	of := keeper.SetRequest{Request: ledger.Request{Writer: writer, Sequence: r.lane.GetSequence(),
-		Digest: record.Digest(v), Action: v, CheckOnly: r.lane.GetCheckOnly()}}
+		Digest: record.Digest(v), Action: v, CheckOnly: r.lane.GetCheckOnly(), Policy: r.passage.Policy()}}
 	of.Members = func(ctx context.Context) (ledger.Together, []keeper.SetMember, error) { return r.members(ctx, v) }
 	result, err := r.keeper.DoSet(ctx, of)
 	if err == nil && result.Replayed { // whoever has lost the right to a ledger does not see its receipt
@@ -174,7 +174,8 @@ func (r *several) members(ctx context.Context, v ledger.Together) (ledger.Togeth
 		if err := may.Check(); err != nil {
 			return v, nil, r.denied(v.Range, err)
 		}
-		list[i] = keeper.SetMember{Ledger: m.Ledger, Reservation: m.Position, Caller: may.Caller()}
+		list[i] = keeper.SetMember{Ledger: m.Ledger, Reservation: m.Position, Caller: may.Caller(),
+			Policy: may.Policy()}
 		holders[i] = may.Holder()
 	}
 	callerOf(ctx).account.Count(len(named) - 1) // the call itself was counted

@@ -202,5 +202,5 @@ func request(ctx context.Context, w ledger.Writer, sequence uint64, action ledge
 		return ledger.Request{}, err
 	}
 	return ledger.Request{Writer: w, Sequence: sequence, Digest: digest, Action: action,
-		Caller: passage(ctx).Caller()}, nil
+		Caller: passage(ctx).Caller(), Policy: passage(ctx).Policy()}, nil
 }

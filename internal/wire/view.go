@@ -100,7 +100,7 @@ func FromRecord(r ledger.Record, raw bool) *pb.Entry {
 	e := &pb.Entry{
 		Position: r.Entry.Position, Writer: r.Entry.Writer.Name, Sequence: r.Entry.Sequence,
 		Principal: r.Entry.Writer.Principal, Time: timestamppb.New(r.Entry.Time), Hash: r.Hash[:],
-		Set: fromSetPart(r.Entry.Set),
+		Set: fromSetPart(r.Entry.Set), Policy: r.Entry.Policy,
 	}
 	if a := r.Entry.Approval; a != nil {
 		e.Approval = ApprovalForm.Write(*a)

@@ -790,9 +790,11 @@ type Verification struct {
 	// bytes. It stays the same when the ledgers are moved to another store.
 	Contents []byte `protobuf:"bytes,8,opt,name=contents,proto3" json:"contents,omitempty"`
 	// Of a store that was moved away: when.
-	Moved         *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=moved,proto3" json:"moved,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Moved *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=moved,proto3" json:"moved,omitempty"`
+	// Why it was not judged who was allowed to do what; empty if it was.
+	RightsNotJudged string `protobuf:"bytes,10,opt,name=rights_not_judged,json=rightsNotJudged,proto3" json:"rights_not_judged,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Verification) Reset() {
@@ -886,6 +888,13 @@ func (x *Verification) GetMoved() *timestamppb.Timestamp {
 		return x.Moved
 	}
 	return nil
+}
+
+func (x *Verification) GetRightsNotJudged() string {
+	if x != nil {
+		return x.RightsNotJudged
+	}
+	return ""
 }
 
 // A key that signs a store's heads.
@@ -1117,7 +1126,7 @@ const file_accountant_v1_audit_proto_rawDesc = "" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x12\n" +
 	"\x04what\x18\x03 \x01(\tR\x04what\x12\x1a\n" +
 	"\bexpected\x18\x04 \x01(\tR\bexpected\x12\x14\n" +
-	"\x05found\x18\x05 \x01(\tR\x05found\"\xfa\x02\n" +
+	"\x05found\x18\x05 \x01(\tR\x05found\"\xa6\x03\n" +
 	"\fVerification\x12\x18\n" +
 	"\aledgers\x18\x01 \x01(\x04R\aledgers\x12\x18\n" +
 	"\aentries\x18\x02 \x01(\x04R\aentries\x12\x1c\n" +
@@ -1127,7 +1136,9 @@ const file_accountant_v1_audit_proto_rawDesc = "" +
 	"\afinding\x18\x06 \x01(\v2\x16.accountant.v1.FindingR\afinding\x12:\n" +
 	"\fsigning_keys\x18\a \x03(\v2\x17.accountant.v1.BoundKeyR\vsigningKeys\x12\x1a\n" +
 	"\bcontents\x18\b \x01(\fR\bcontents\x120\n" +
-	"\x05moved\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05movedB\v\n" +
+	"\x05moved\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05moved\x12*\n" +
+	"\x11rights_not_judged\x18\n" +
+	" \x01(\tR\x0frightsNotJudgedB\v\n" +
 	"\t_positionB\f\n" +
 	"\n" +
 	"_head_hash\"^\n" +

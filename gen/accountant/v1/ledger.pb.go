@@ -1412,7 +1412,10 @@ type Entry struct {
 	// Which other ledgers took part; absent if the ledger was charged alone.
 	Set *SetPart `protobuf:"bytes,8,opt,name=set,proto3" json:"set,omitempty"`
 	// By whose proposal and approval it was done; absent where one person did it.
-	Approval      *Approval `protobuf:"bytes,9,opt,name=approval,proto3" json:"approval,omitempty"`
+	Approval *Approval `protobuf:"bytes,9,opt,name=approval,proto3" json:"approval,omitempty"`
+	// The position of the entry of system:access with the access policy that let the call in; 0 where
+	// none was in force, and in what the daemon did by itself.
+	Policy        uint64 `protobuf:"varint,29,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1686,6 +1689,13 @@ func (x *Entry) GetApproval() *Approval {
 		return x.Approval
 	}
 	return nil
+}
+
+func (x *Entry) GetPolicy() uint64 {
+	if x != nil {
+		return x.Policy
+	}
+	return 0
 }
 
 type isEntry_Action interface {
@@ -4740,7 +4750,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\rReceiptMember\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x1b\n" +
-	"\thead_hash\x18\x03 \x01(\fR\bheadHash\"\xa4\n" +
+	"\thead_hash\x18\x03 \x01(\fR\bheadHash\"\xbc\n" +
 	"\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x16\n" +
@@ -4771,7 +4781,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x04hash\x18\x06 \x01(\fR\x04hash\x12\x10\n" +
 	"\x03raw\x18\a \x01(\fR\x03raw\x12(\n" +
 	"\x03set\x18\b \x01(\v2\x16.accountant.v1.SetPartR\x03set\x123\n" +
-	"\bapproval\x18\t \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
+	"\bapproval\x18\t \x01(\v2\x17.accountant.v1.ApprovalR\bapproval\x12\x16\n" +
+	"\x06policy\x18\x1d \x01(\x04R\x06policyB\b\n" +
 	"\x06action\"\xc0\x02\n" +
 	"\aSetPart\x12\x18\n" +
 	"\ajournal\x18\x01 \x01(\tR\ajournal\x12\x1a\n" +

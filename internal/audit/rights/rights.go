@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rights compares what was written with the access policies that were in force then, which
-// the ledger system:access has. It reports what no caller can have done by the API, and nothing
+// Package rights compares what was written with the access policies that let it in: the ledger system:access has them,
+// and each entry has the position of its own there. It reports what no caller can have done by the API, and nothing
 // that somebody may have done whom the entry does not show fully: docs/audit.md lists both.
 //
-// It is a package of its own because a replay knows no policy: only the verification of a whole store has one to
-// compare with.
+// It is a package of its own because a replay knows one ledger, and no policy.
 package rights
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// late is how long after a policy an entry may still be one that the policy before let in: a call
-// passes the gate before its entry is decided.
+// late is how long after a policy an entry may still be one that a policy before let in: a call passes the gate before
+// its entry is decided, and the daemons of a database learn of a policy one after the other.
 const late = time.Minute
 
 // roles are what each kind of entry needs; nobody asks for those that are not here but the daemon.
@@ -32,9 +33,10 @@ var roles = map[string]access.Role{
 	"propose": access.Officer, "withdraw": access.Officer, "amend_dataset": access.Officer,
 }
 
-// History is the policies that were in force, in the order of a store's log.
+// History is the policies that were in force, in the order of the ledger system:access.
 type History struct {
 	policies []since
+	last     uint64 // position in system:access
 
 	// Spec returns the spec of a ledger, which says of what it is a part.
 	Spec func(name string) (ledger.Spec, error)
@@ -42,14 +44,15 @@ type History struct {
 
 // since is a policy from when it was in force.
 type since struct {
-	record   uint64 // of the log
+	record   uint64 // of the log of all ledgers, if that is known
 	position uint64 // of its entry in system:access
 	time     time.Time
 	policy   *access.Policy // nil: none was in force
 }
 
-// Add adds an entry of the ledger system:access. Entries come in the order of the log.
+// Add adds an entry of the ledger system:access, and its place in the log of all ledgers, if that is known.
 func (h *History) Add(record uint64, e ledger.Entry) error {
+	h.last = e.Position
 	v, ok := e.Action.(ledger.AccessPolicy)
 	if !ok {
 		return nil // such as a restore
@@ -67,67 +70,104 @@ func (h *History) Add(record uint64, e ledger.Entry) error {
 	return nil
 }
 
-// Created looks at the genesis of a ledger or of a dataset's record.
-func (h *History) Created(record uint64, g ledger.Genesis) error {
-	return h.judge(record, g.Time, func(s since) error {
-		if g.Principal == ledger.Daemon {
-			return nil
-		}
-		need, on := access.Manager, access.Target{Ledger: g.Spec.Name}
-		if d := g.Spec.Dataset; d != nil {
-			need, on = access.Officer, access.Target{}
-			if s.policy.ApproveWithin > 0 && d.BudgetOf == "" && !d.ToConfirm {
-				return &audit.Finding{Ledger: g.Spec.Name, What: "two people",
-					Expected: "a registration that another person has to confirm" + s.where(),
-					Found:    "registered by " + g.Principal + " alone"}
-			}
-		}
-		return s.lacks(g.Spec.Name, 0, "creation", g.Principal, need, on, true)
-	})
+// Ledger judges one ledger: first its genesis, and then its entries in their order.
+type Ledger struct {
+	history *History
+	name    string
+	newest  int       // how many policies there were, as far as is known
+	clock   time.Time // the latest time in the ledger since then
 }
 
-// Wrote looks at an entry of a ledger.
-func (h *History) Wrote(record uint64, name string, e ledger.Entry) error {
-	return h.judge(record, e.Time, func(s since) error {
-		if err := s.people(name, e); err != nil {
-			return err
-		}
-		need, asked := roles[e.Action.Kind()]
-		if !asked || e.Writer.Principal == ledger.Daemon {
-			return nil
-		}
-		on, err := h.target(name)
-		if err != nil {
-			return err
-		}
-		return s.lacks(name, e.Position, e.Action.Kind(), e.Writer.Principal, need, on, !s.isOfTwo(e))
-	})
-}
+// Of begins with a ledger or a dataset's record.
+func (h *History) Of(name string) *Ledger { return &Ledger{history: h, name: name} }
 
-// judge asks about the policy that was in force, and about those that it had just replaced. It is
-// enough that one of them allows it.
-func (h *History) judge(record uint64, at time.Time, wrong func(since) error) (first error) {
-	for i := len(h.policies) - 1; i >= 0; i-- {
-		s := h.policies[i]
-		if s.record > record {
-			continue
-		}
-		if s.policy == nil {
-			return nil
-		}
-		err := wrong(s)
-		if err == nil {
-			return nil
-		}
-		if first == nil {
-			first = err
-		}
-		if at.Sub(s.time) > late {
-			return first
+// Created looks at the genesis. The record is as of History.Add.
+func (l *Ledger) Created(record uint64, g ledger.Genesis) error {
+	s, err := l.policy(record, 0, g.Policy, g.Time)
+	if err != nil || s.policy == nil || g.Principal == ledger.Daemon {
+		return err
+	}
+	need, on := access.Manager, access.Target{Ledger: l.name}
+	if d := g.Spec.Dataset; d != nil {
+		need, on = access.Officer, access.Target{}
+		if s.policy.ApproveWithin > 0 && d.BudgetOf == "" && !d.ToConfirm {
+			return &audit.Finding{Ledger: l.name, What: "two people",
+				Expected: "a registration that another person has to confirm" + s.where(),
+				Found:    "registered by " + g.Principal + " alone"}
 		}
 	}
-	return nil // before the first policy everybody might do everything
+	return s.lacks(l.name, 0, "creation", g.Principal, need, on, true)
 }
+
+// Wrote looks at an entry. The record is as of Created.
+func (l *Ledger) Wrote(record uint64, e ledger.Entry) error {
+	s, err := l.policy(record, e.Position, e.Policy, e.Time)
+	if err != nil || s.policy == nil {
+		return err
+	}
+	if err := s.people(l.name, e); err != nil {
+		return err
+	}
+	need, asked := roles[e.Action.Kind()]
+	if !asked || e.Writer.Principal == ledger.Daemon {
+		return nil
+	}
+	on, err := l.history.target(l.name)
+	if err != nil {
+		return err
+	}
+	return s.lacks(l.name, e.Position, e.Action.Kind(), e.Writer.Principal, need, on, !s.isOfTwo(e))
+}
+
+// policy returns the policy by which to judge what was written at a position and a time: the one that it names. If that
+// cannot have let it in, because it was not recorded yet, or another one had taken its place for longer than late, it
+// is the newest one: so an entry cannot choose a policy. The policy is nil if none was in force.
+func (l *Ledger) policy(record, position, named uint64, at time.Time) (since, error) {
+	if last := l.history.last; named > last {
+		return since{}, &audit.Finding{Ledger: l.name, Position: position, What: "access policy",
+			Expected: fmt.Sprintf("that of an entry of %s, which has %d", ledger.AccessLedger, last),
+			Found:    fmt.Sprintf("that of entry %d", named)}
+	}
+	list, n := l.history.policies, l.newest
+	for n < len(list) && list[n].before(record, at) {
+		n++
+	}
+	i := n // how many there were when it was let in
+	if named == 0 {
+		for i > 0 && list[i-1].policy != nil {
+			i--
+		}
+	} else if k, ok := slices.BinarySearchFunc(list, named, since.compare); ok {
+		i = k + 1
+	}
+	if i > n && (record == 0 || !list[i-1].time.After(at)) {
+		n = i // times are not exact, and the log of a store that was made of an archive has another order
+	}
+	i = min(i, n)
+	if n > l.newest {
+		l.newest, l.clock = n, at
+	} else if at.After(l.clock) {
+		l.clock = at
+	}
+	if slices.ContainsFunc(list[i:n], func(s since) bool { return l.clock.Sub(s.time) > late }) {
+		i = n
+	}
+	if i == 0 {
+		return since{}, nil // before the first policy everybody might do everything
+	}
+	return list[i-1], nil
+}
+
+// before reports whether the policy was recorded before something was written. Where the log of all ledgers is not
+// known, times say it.
+func (s since) before(record uint64, at time.Time) bool {
+	if record == 0 {
+		return !s.time.After(at)
+	}
+	return s.record < record
+}
+
+func (s since) compare(position uint64) int { return cmp.Compare(s.position, position) }
 
 // people looks at who has done alone what needs two people, and at who two people are.
 func (s since) people(name string, e ledger.Entry) error {

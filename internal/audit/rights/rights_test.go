@@ -132,10 +132,13 @@ func TestHistory(t *testing.T) {
 		add(t, &h, 1, 10, noon, c.policy)
 		e := ledger.Entry{Position: 7, Time: noon.Add(time.Hour), Action: c.does, Approval: approvals[c.name]}
 		e.Writer.Principal = c.by
-		if err := h.Wrote(9, c.ledger, e); err != nil {
+		if err := h.Of(c.ledger).Wrote(9, e); err != nil {
 			t.Errorf("%s, before the policy: %v", c.name, err)
 		}
-		err := h.Wrote(11, c.ledger, e)
+		if c.policy != "" && c.by != ledger.Daemon {
+			e.Policy = 1
+		}
+		err := h.Of(c.ledger).Wrote(11, e)
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) ||
 			!strings.Contains(err.Error(), "ledger "+c.ledger+": entry 7: ")) {
 			t.Errorf("%s: %v; want %q", c.name, err, c.says)
@@ -157,8 +160,8 @@ func TestRegisteredAlone(t *testing.T) {
 	} {
 		var h History
 		add(t, &h, 1, 10, noon, c.policy)
-		err := h.Created(11, ledger.Genesis{Principal: "cn:ben", Time: noon.Add(time.Hour),
-			Spec: ledger.Spec{Name: "dataset:new", Dataset: &c.dataset}})
+		err := h.Of("dataset:new").Created(11, ledger.Genesis{Principal: "cn:ben", Time: noon.Add(time.Hour),
+			Spec: ledger.Spec{Name: "dataset:new", Dataset: &c.dataset}, Policy: 1})
 		if c.says == "" && err != nil || c.says != "" && !strings.Contains(fmt.Sprint(err), c.says) {
 			t.Errorf("%s: %v; want %q", name, err, c.says)
 		}
@@ -173,29 +176,75 @@ func add(t *testing.T, h *History, position, record uint64, at time.Time, text s
 	}
 }
 
-// A call that was let in by a policy may be written a little after the next one. The policies are those
-// before the entry in the log, whatever clocks say.
-func TestPoliciesThatWereReplaced(t *testing.T) {
+// An entry is judged by the policy that it names, if that was in force or had been replaced a little before, and
+// otherwise by the newest: nobody chooses a policy. What is newest the log says or, where only one ledger is known,
+// times and what entries before have named.
+func TestWhichPolicy(t *testing.T) {
 	lax := strings.Replace(two, "two_people: {within: 72h}\n", "", 1)
-	var h History
-	h.Spec = func(string) (ledger.Spec, error) { return ledger.Spec{}, nil }
-	add(t, &h, 1, 10, noon, lax)
-	add(t, &h, 2, 20, noon.Add(time.Hour), two)
-	add(t, &h, 3, 30, noon.Add(2*time.Hour), lax)
-	add(t, &h, 4, 40, noon.Add(3*time.Hour), "")
-	for _, c := range []struct {
-		record uint64
+	type wrote struct {
+		record uint64 // 0: judged by the API alone
 		after  time.Duration
-		found  bool
+		policy uint64
+	}
+	const second = 2 * time.Hour // when a policy asks for two people
+	for _, c := range []struct {
+		name  string
+		wrote []wrote
+		found bool // of the last one
 	}{
-		{15, time.Minute, false}, {15, 2 * time.Hour, false},
-		{21, time.Hour + time.Second, false}, {21, 0, false}, {21, time.Hour + 2*time.Minute, true},
-		{29, 9 * time.Hour, true}, {31, 2*time.Hour + time.Second, false}, {41, 9 * time.Hour, false},
+		{"by the first", []wrote{{15, 90 * time.Minute, 1}}, false},
+		{"before any", []wrote{{5, 30 * time.Minute, 0}}, false},
+		{"without one, in the log after the first", []wrote{{15, 61*time.Minute - time.Second, 0}}, false},
+		{"by the second", []wrote{{25, second, 2}}, true},
+		{"let in before the second", []wrote{{25, second + time.Minute, 1}}, false},
+		{"by the first, long after", []wrote{{25, second + time.Minute + 1, 1}}, true},
+		{"without one, long after", []wrote{{25, second + time.Minute + 1, 0}}, true},
+		{"by the first, at an early time", []wrote{{25, 0, 1}}, false},
+		{"by the first, at an early time after a late one", []wrote{{25, 3 * time.Hour, 0}, {26, 0, 1}}, true},
+		{"by one that came later", []wrote{{25, second, 4}}, true},
+		{"by none that there is", []wrote{{25, second, 3}}, true},
+		{"by none that there is, far away", []wrote{{25, second, 1 << 63}}, true},
+		{"by the first, replaced by another and that by one that allows it", []wrote{{45, 5 * time.Hour, 1}}, false},
+		{"by the newest", []wrote{{45, 9 * time.Hour, 4}}, false},
+		{"there was none any more", []wrote{{55, 9 * time.Hour, 0}}, false},
+		{"by the one before none", []wrote{{55, 9 * time.Hour, 4}}, false},
+		{"of an archive, before policies in its log", []wrote{{5, second, 2}}, true},
+		{"of an archive, after policies in its log", []wrote{{55, 90 * time.Minute, 1}}, false},
+
+		{"API: before any", []wrote{{0, 30 * time.Minute, 0}}, false},
+		{"API: by the first", []wrote{{0, 90 * time.Minute, 1}}, false},
+		{"API: without one", []wrote{{0, second + 2*time.Minute, 0}}, true},
+		{"API: by the first, long after", []wrote{{0, second + 2*time.Minute, 1}}, true},
+		{"API: by the second, by a slow clock", []wrote{{0, second - time.Second, 2}}, true},
+		{"API: by the fourth, by a slow clock", []wrote{{0, 4*time.Hour - time.Second, 4}}, false},
+		{"API: by the first, after an entry by the second",
+			[]wrote{{0, second + 2*time.Minute, 2}, {0, 90 * time.Minute, 1}}, true},
 	} {
-		e := ledger.Entry{Position: 1, Time: noon.Add(c.after), Writer: ledger.Writer{Principal: "cn:ann"},
-			Action: ledger.Raise{}}
-		if err := h.Wrote(c.record, "a", e); (err != nil) != c.found {
-			t.Errorf("record %d after %v: %v; found: %v", c.record, c.after, err, c.found)
+		h := History{Spec: func(string) (ledger.Spec, error) { return ledger.Spec{}, nil }}
+		for i, p := range []struct {
+			position uint64
+			text     string
+		}{{1, lax}, {2, two}, {4, lax}, {5, ""}} {
+			record := uint64(10 + 10*i)
+			if i > 1 {
+				record += 10 // where another entry is
+			}
+			if c.wrote[0].record == 0 {
+				record = 0
+			}
+			add(t, &h, p.position, record, noon.Add(time.Duration(p.position)*time.Hour), p.text)
+		}
+		l := h.Of("a")
+		var err error
+		for i, w := range c.wrote {
+			e := ledger.Entry{Position: uint64(i + 1), Time: noon.Add(w.after), Policy: w.policy,
+				Writer: ledger.Writer{Principal: "cn:ann"}, Action: ledger.Raise{}}
+			if err = l.Wrote(w.record, e); err != nil && i+1 < len(c.wrote) && w.policy == 1 {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+		if (err != nil) != c.found {
+			t.Errorf("%s: %v; found: %v", c.name, err, c.found)
 		}
 	}
 }
@@ -213,8 +262,8 @@ func TestCreated(t *testing.T) {
 		{"cn:data", &ledger.Dataset{ToConfirm: true}, true}, {"uid:0", nil, false}, {ledger.Daemon, nil, false},
 	} {
 		spec := ledger.Spec{Name: "a", Dataset: c.dataset}
-		g := ledger.Genesis{Spec: spec, Principal: c.by, Time: noon.Add(time.Hour)}
-		if err := h.Created(2, g); (err != nil) != c.found {
+		g := ledger.Genesis{Spec: spec, Principal: c.by, Time: noon.Add(time.Hour), Policy: 1}
+		if err := h.Of("a").Created(2, g); (err != nil) != c.found {
 			t.Errorf("%s, %v: %v; found: %v", c.by, c.dataset, err, c.found)
 		}
 	}

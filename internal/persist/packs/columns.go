@@ -25,15 +25,17 @@ type writer struct {
 }
 
 // appendColumns appends the entries by columns: the texts once, then of each entry the index of its writer, how its
-// sequence number and the writer's entry before differ from what follows, the time after the one before, and the index
-// of the bytes after its frame. ok is false if a frame has another position than the one that follows.
+// sequence number and the writer's entry before differ from what follows, the time after the one before, the access
+// policy, and the index of the bytes after its frame. ok is false if a frame has another position than the one that
+// follows.
 func (m *memory) appendColumns(b []byte, first uint64, list [][]byte) (_ []byte, ok bool) {
 	n := len(list)
 	principals, bodies := &m.principals, &m.bodies
 	writers, next := m.writers[:0], m.next[:0]
 	defer func() { m.writers, m.next = writers, next }()
-	all := take(&m.numbers, 5*n)
-	of, sequences, befores, times, body := all[:n], all[n:2*n], all[2*n:3*n], all[3*n:4*n], all[4*n:]
+	all := take(&m.numbers, 6*n)
+	of, sequences, befores, times := all[:n], all[n:2*n], all[2*n:3*n], all[3*n:4*n]
+	policies, body := all[4*n:5*n], all[5*n:]
 	size, last := 0, uint64(0)
 	for i, raw := range list {
 		f, rest := record.SplitEntry(raw)
@@ -54,7 +56,7 @@ func (m *memory) appendColumns(b []byte, first uint64, list [][]byte) (_ []byte,
 		sequences[i], befores[i] = zigzag(f.Sequence-w.sequence), zigzag(f.PreviousOfWriter-w.before)
 		w.sequence, w.before = f.Sequence+1, f.Position
 		times[i], last = zigzag(f.Nanos-last), f.Nanos
-		body[i] = bodies.index(rest)
+		policies[i], body[i] = f.Policy, bodies.index(rest)
 	}
 	b = binary.AppendUvarint(b, uint64(size))
 	b = principals.append(b)
@@ -64,7 +66,7 @@ func (m *memory) appendColumns(b []byte, first uint64, list [][]byte) (_ []byte,
 		b = binary.AppendUvarint(binary.AppendUvarint(b, w.sequence), zigzag(first-w.before))
 	}
 	b = appendColumn(appendColumn(appendColumn(b, of), sequences), befores)
-	b = appendColumn(binary.AppendUvarint(b, times[0]), times[1:])
+	b = appendColumn(appendColumn(binary.AppendUvarint(b, times[0]), times[1:]), policies)
 	return appendColumn(bodies.append(b), body), true
 }
 
@@ -85,7 +87,7 @@ func (r *reader) entries(first uint64, n int, kept *memory) [][]byte {
 	}
 	of, sequences, befores := r.column(n), r.column(n), r.column(n)
 	nanos := unzigzag(r.number())
-	times := r.column(n - 1)
+	times, policies := r.column(n-1), r.column(n)
 	bodies := r.texts()
 	body := r.column(n)
 	if r.bad {
@@ -102,8 +104,8 @@ func (r *reader) entries(first uint64, n int, kept *memory) [][]byte {
 		}
 		w, rest := &writers[of[i]], bodies[body[i]]
 		f := record.Frame[[]byte]{Position: first + uint64(i), Principal: principals[w.principal], Writer: w.name,
-			Sequence: w.sequence + unzigzag(sequences[i]), Nanos: nanos, PreviousOfWriter: w.before +
-				unzigzag(befores[i])}
+			Sequence: w.sequence + unzigzag(sequences[i]), Nanos: nanos,
+			PreviousOfWriter: w.before + unzigzag(befores[i]), Policy: policies[i]}
 		w.sequence, w.before = f.Sequence+1, f.Position
 		start := len(all)
 		if all = append(f.Append(all), rest...); len(all) > int(size) {

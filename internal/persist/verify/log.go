@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/audit"
+	"github.com/dpaccountant/accountant/internal/audit/rights"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
@@ -25,6 +26,7 @@ type followed struct {
 
 	amended []uint64 // positions of entries that amend the ledger
 	marks   marks
+	rights  *rights.Ledger
 
 	keys, sum, highest uint64    // of the log keys: their number, sum (modulo 2^64) and the largest
 	taken              time.Time // of the newest record
@@ -150,10 +152,10 @@ func (v *worker) begin(key uint64) (*followed, error) {
 	if err != nil || number != key {
 		return nil, finding(r.Name(), 0, "row of bucket ledgers", fmt.Sprint(key), textOf(number, err))
 	}
-	if err := v.rights.Created(key, r.Genesis()); err != nil {
+	f := &followed{Replay: r, number: key, lanes: map[audit.Lane]rows.Lane{}, rights: v.rights.Of(r.Name())}
+	if err := f.rights.Created(key, r.Genesis()); err != nil {
 		return nil, err
 	}
-	f := &followed{Replay: r, number: key, lanes: map[audit.Lane]rows.Lane{}}
 	f.counted(key, r.Genesis().Time)
 	v.went(1)
 	f.marks, err = v.marks(key)
@@ -185,7 +187,7 @@ func (v *worker) next(f *followed, p packs.Pack, i int, stored decoded) error {
 	if _, err := f.Next(e, p.Raws[i]); err != nil {
 		return err
 	}
-	if err := v.rights.Wrote(key, f.Name(), e); err != nil {
+	if err := f.rights.Wrote(key, e); err != nil {
 		return err
 	}
 	if differs, err := v.sets.took(f.Name(), f.number, e); err != nil {

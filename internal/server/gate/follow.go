@@ -48,20 +48,24 @@ func (g *Gate) follow() error {
 		return nil
 	}
 	asked := time.Now()
-	text, err := g.config.Newest()
+	text, position, err := g.config.Newest()
 	if err != nil {
 		g.unheard.Store(&err)
 		return err
 	}
-	if now := g.policy.Load(); now == nil && len(text) > 0 || now != nil && now.Digest != sha256.Sum256(text) {
+	now := g.policy.Load()
+	if now == nil && len(text) > 0 || now != nil && now.Digest != sha256.Sum256(text) {
 		var newest *access.Policy
 		if len(text) > 0 {
 			if newest, err = access.Parse(text); err != nil {
 				return fmt.Errorf("the newest policy in the ledger %s is of a later version: %w", ledger.AccessLedger,
 					err)
 			}
+			newest = newest.At(position)
 		}
 		g.change(newest)
+	} else if now != nil && now.Position != position { // such as after a failover
+		g.policy.Store(now.At(position))
 	}
 	g.heard.Store(&asked)
 	g.compare()

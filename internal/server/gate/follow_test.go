@@ -40,12 +40,12 @@ func (o *others) set(newest string, err error) {
 }
 
 // read answers as of its beginning, which is the latest that a gate can learn of something.
-func (o *others) read() ([]byte, error) {
+func (o *others) read() ([]byte, uint64, error) {
 	o.mu.Lock()
 	text, err := o.newest, o.err
 	o.mu.Unlock()
 	time.Sleep(o.reading)
-	return []byte(text), err
+	return []byte(text), uint64(len(text)), err
 }
 
 // following runs a gate without a file that follows o, where ann and job may look at the ledger a.
@@ -55,7 +55,7 @@ func following(t *testing.T, o *others) *Gate {
 	o.set(forAnnAndJob, nil)
 	g, err := New(Config{Logger: slog.New(slog.DiscardHandler), Changed: o.changed,
 		Spec:   func(string) (ledger.Spec, error) { return ledger.Spec{}, ledger.ErrNotFound },
-		Record: func([]byte) error { return nil },
+		Record: func([]byte) (uint64, error) { return 0, nil },
 		Newest: o.read})
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestOldFileKeepsTheRules(t *testing.T) {
 	var rules access.Rules
 	o := &others{newest: strict}
 	g, err := New(Config{Path: file, Logger: slog.New(slog.DiscardHandler), Adopted: func(r access.Rules) { rules = r },
-		Record: func([]byte) error { return nil }, // a text that was recorded before is not recorded again
+		Record: func([]byte) (uint64, error) { return 0, nil }, // a text that was recorded before is not recorded again
 		Newest: o.read})
 	if err != nil {
 		t.Fatal(err)

@@ -46,11 +46,11 @@ type Config struct {
 	// Record keeps what a policy says (nothing if there is none) where an audit finds it. A changed policy
 	// is in force only once that is done. The first one is in force from the start, but no call can write
 	// anything before it is recorded.
-	Record func(text []byte) error
+	Record func(text []byte) (position uint64, err error)
 
 	// Newest returns what the policy says that was recorded last, by whichever daemon of the same store, and
 	// nothing if there is none. All of them follow it. Nil: no other daemon serves the ledgers.
-	Newest func() ([]byte, error)
+	Newest func() (text []byte, position uint64, err error)
 	// Changed says that another daemon may have recorded a policy: Newest is asked at once. Nil: nobody says so,
 	// and Newest is asked after each Interval alone, as it is where what Changed should have said was lost.
 	Changed <-chan struct{}
@@ -183,6 +183,7 @@ type Passage struct {
 	rule    rule
 	subject subject
 	decided atomic.Pointer[verdict]
+	let     atomic.Pointer[verdict] // the last one by which the call, or a stream's message, was let in
 }
 
 // verdict is what a policy says of a call.
@@ -209,14 +210,15 @@ func (g *Gate) Enter(method string, who Identity, request any) (*Passage, error)
 	if p.subject.checks {
 		p.rule.role = access.Viewer // it is told what GetLedger tells, in other words
 	}
+	unrecorded := g.first.Load() // before the policy is looked at, which is then in force as it was recorded
 	if err := p.Check(); err != nil {
 		return p, err
 	}
 	if who.OnlyReads && !r.reads && !p.subject.checks {
 		return p, ErrOnlyReads
 	}
-	if why := g.first.Load(); why != nil && r.writes() {
-		return p, fmt.Errorf("%w, and nothing is written before: %s", ErrUnrecorded, *why)
+	if unrecorded != nil && r.writes() {
+		return p, fmt.Errorf("%w, and nothing is written before: %s", ErrUnrecorded, *unrecorded)
 	}
 	return p, nil
 }
@@ -226,7 +228,11 @@ func (p *Passage) Check() error {
 	if err := p.gate.deaf(); err != nil && p.subject.kind != onSelf {
 		return err
 	}
-	return p.verdict().err
+	v := p.verdict()
+	if v.err == nil {
+		p.let.Store(v)
+	}
+	return v.err
 }
 
 // owns reports whether the caller may do everything by owning the daemon.
@@ -364,10 +370,27 @@ func (p *Passage) need(policy *access.Policy, on string) error {
 	return &missingRight{p.who.Principal, p.method, on, cmp.Or(policy.Contact, "whoever runs the daemon"), p.rule.role}
 }
 
+// entered is the verdict by which the call was let in, or the newest message of a stream. A policy that has come into
+// force since decides about neither.
+func (p *Passage) entered() *verdict {
+	if v := p.let.Load(); v != nil {
+		return v
+	}
+	return p.verdict()
+}
+
+// Policy returns the position of the access policy that let the call in; 0 if none was in force.
+func (p *Passage) Policy() uint64 {
+	if policy := p.entered().policy; policy != nil {
+		return policy.Position
+	}
+	return 0
+}
+
 // Caller returns the principal whose rights as a ledger's creator count (ledger.Request.Caller). It
 // is "" for a caller who has the right to close the ledger and to reserve most of it anyway.
 func (p *Passage) Caller() string {
-	if v := p.verdict(); v.manages {
+	if v := p.entered(); v.manages {
 		return ""
 	}
 	return p.who.Principal
@@ -378,7 +401,7 @@ const proposalTime = 72 * time.Hour
 
 // ApproveWithin returns how long a proposal of the call may be approved.
 func (p *Passage) ApproveWithin() time.Duration {
-	if policy := p.verdict().policy; policy != nil && policy.ApproveWithin > 0 {
+	if policy := p.entered().policy; policy != nil && policy.ApproveWithin > 0 {
 		return policy.ApproveWithin
 	}
 	return proposalTime
@@ -386,7 +409,7 @@ func (p *Passage) ApproveWithin() time.Duration {
 
 // Trusted says whom the policy leaves to be trusted, in whole sentences for a statement.
 func (p *Passage) Trusted() (list []string) {
-	policy := p.verdict().policy
+	policy := p.entered().policy
 	if policy == nil {
 		list = append(list, "No access policy is in force: everybody who can reach the accountant may read and charge "+
 			"every ledger.")
@@ -402,13 +425,13 @@ func (p *Passage) Trusted() (list []string) {
 // MayPropose reports whether somebody else may have the right that the call needs, on the ledger that it is about.
 // Of somebody whom a token's issuer has named, groups are not known, so every grant to a group of that issuer counts.
 func (p *Passage) MayPropose(principal string) bool {
-	policy := p.verdict().policy
+	policy := p.entered().policy
 	return policy == nil || policy.Perhaps(principal, p.rule.role, p.gate.target(p.subject.ledger))
 }
 
 // Person returns the person whose principal this is; see access.Policy.Person.
 func (p *Passage) Person(principal string) string {
-	if policy := p.verdict().policy; policy != nil {
+	if policy := p.entered().policy; policy != nil {
 		return policy.Person(principal)
 	}
 	return principal
@@ -416,7 +439,7 @@ func (p *Passage) Person(principal string) string {
 
 // Holder returns the group of callers to which the call's reservations belong; see
 // access.Policy.Holder.
-func (p *Passage) Holder() string { return p.verdict().holder }
+func (p *Passage) Holder() string { return p.entered().holder }
 
 // Member returns nil if the call may be about this ledger, one of several that it names, and otherwise an
 // error that is the same whether the ledger exists or not.

@@ -19,7 +19,10 @@ import (
 // Begin records the policy that is in force from the start, and that there is none. If that fails, such as
 // on a full disk, Run tries it again, and calls that write are refused until it is done.
 func (g *Gate) Begin() {
-	err := g.config.Record(g.ownText())
+	position, err := g.config.Record(g.ownText())
+	if err == nil && g.own != nil && g.config.Newest == nil {
+		g.policy.Store(g.own.At(position))
+	}
 	if err == nil {
 		err = g.follow()
 	}
@@ -92,7 +95,8 @@ func (g *Gate) Reload(complete bool) {
 	if now := g.policy.Load(); now != nil && now.Rules.RequireStandby && !p.Rules.RequireStandby {
 		g.apply(p) // without a standby the entry that lifts the rule could not be written under it
 	}
-	if err := g.config.Record(p.Text); err != nil {
+	position, err := g.config.Record(p.Text)
+	if err != nil {
 		g.apply(g.policy.Load())
 		text := unrecorded("new ", err)
 		g.bad.Store(&text)
@@ -108,7 +112,7 @@ func (g *Gate) Reload(complete bool) {
 		g.apply(g.policy.Load()) // which may be another one than the file's, or still the one before
 		return
 	}
-	g.change(p)
+	g.change(p.At(position))
 	g.first.Store(nil) // what is recorded last is in force
 }
 

@@ -22,7 +22,7 @@ func reloading(t *testing.T) (g *Gate, file string) {
 	put(t, file, policyOfA)
 	g, err := New(Config{Path: file, Logger: slog.New(slog.DiscardHandler),
 		Spec:   func(string) (ledger.Spec, error) { return ledger.Spec{}, ledger.ErrNotFound },
-		Record: func([]byte) error { return nil }})
+		Record: func([]byte) (uint64, error) { return 0, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,75 +35,82 @@ type Log struct {
 const attempts = 10
 
 // Record writes the text of an access policy behind the others, unless it is the newest. That there is no policy
-// any more is an empty text; where there never was one, nothing is written.
+// any more is an empty text; where there never was one, nothing is written. It returns the position of the text.
 //
 // Where several daemons share the policies, a text is recorded once: one that was recorded before and then
 // replaced may be an old copy, of a daemon that was away for a while. For the same reason a daemon without a
 // policy records nothing there, and follows the others.
-func (l *Log) Record(text []byte) error {
+func (l *Log) Record(text []byte) (position uint64, err error) {
 	if l.Shared != nil && len(text) == 0 {
-		return nil
+		return 0, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), l.Deadline)
 	defer cancel()
 	for i := 1; ; i++ {
-		err := l.recordOnce(ctx, text)
+		position, err = l.recordOnce(ctx, text)
 		if l.Shared == nil || i == attempts || !errors.Is(err, ledger.ErrReused) && !errors.Is(err, ledger.ErrExists) {
-			return err
+			return position, err
 		}
 	}
 }
 
 // recordOnce is Record. The error is ledger.ErrReused if another daemon has recorded a policy in between.
-func (l *Log) recordOnce(ctx context.Context, text []byte) error {
+func (l *Log) recordOnce(ctx context.Context, text []byte) (position uint64, err error) {
 	sum, err := l.Keeper.Summary(ctx, ledger.AccessLedger)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound) && len(text) == 0:
-		return nil
+		return 0, nil
 	case errors.Is(err, ledger.ErrNotFound):
 		spec := ledger.Spec{Name: ledger.AccessLedger, Adjacency: mechanism.AddOrRemoveOne}
 		if sum, _, err = l.Keeper.Create(ctx, ledger.Genesis{Spec: spec, Principal: ledger.Daemon}); err != nil {
-			return err
+			return 0, err
 		}
 		l.Created()
 	case err != nil:
-		return err
+		return 0, err
 	}
-	if known, err := l.known(text, sum.Head.Position); err != nil || known {
-		return err
+	if position, err := l.known(text, sum.Head.Position); err != nil || position > 0 {
+		return position, err
 	}
 	// The lane's name has the position. So of two daemons that read the same newest policy, one alone writes.
 	v := ledger.AccessPolicy{Text: text}
 	lane := fmt.Sprintf("request/policy-%d", sum.Head.Position+1)
-	_, err = l.Keeper.Do(ctx, ledger.AccessLedger, ledger.Request{Sequence: 1, Digest: record.Digest(v), Action: v,
-		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}})
-	return err
+	written, err := l.Keeper.Do(ctx, ledger.AccessLedger, ledger.Request{Sequence: 1, Digest: record.Digest(v),
+		Action: v, Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}})
+	return written.Receipt.Position, err
 }
 
-// known reports whether a text needs no recording: because it is the one at the newest position or, where
-// several daemons share the policies, because it is an older one. After an empty text each is recorded, as
+// known returns the position of a text that needs no recording, or 0: because it is the one at the newest position or,
+// where several daemons share the policies, because it is an older one. After an empty text each is recorded, as
 // otherwise none would be in force.
-func (l *Log) known(text []byte, newest uint64) (bool, error) {
+func (l *Log) known(text []byte, newest uint64) (position uint64, err error) {
 	if newest == 0 {
-		return false, nil
+		return 0, nil
 	}
 	last, ok, err := l.at(newest)
-	if err != nil || ok && bytes.Equal(last, text) {
-		return err == nil, err
+	if err != nil {
+		return 0, err
+	}
+	if ok && bytes.Equal(last, text) {
+		return newest, nil
 	}
 	if len(text) == 0 || ok && len(last) == 0 {
-		return false, nil
+		return 0, nil
 	}
 	for position := newest - 1; position > 0; position-- {
 		was, ok, err := l.at(position)
-		if err != nil || ok && bytes.Equal(was, text) {
-			if err == nil && l.Shared == nil {
-				l.Again(position)
-			}
-			return err == nil && l.Shared != nil, err
+		switch {
+		case err != nil:
+			return 0, err
+		case !ok || !bytes.Equal(was, text):
+			continue
+		case l.Shared != nil:
+			return position, nil
 		}
+		l.Again(position)
+		return 0, nil
 	}
-	return false, nil
+	return 0, nil
 }
 
 // at returns the text of the entry at a position, and false if it is no policy.
@@ -120,17 +127,17 @@ func (l *Log) at(position uint64) (text []byte, ok bool, err error) {
 	return v.Text, ok, nil
 }
 
-// Newest returns the text of the policy that was recorded last, by whichever daemon. It is empty if none was, or
-// if it was recorded that there is none. The Log must be Shared.
-func (l *Log) Newest() ([]byte, error) {
+// Newest returns the text of the policy that was recorded last, by whichever daemon, and its position. The text is
+// empty if none was, or if it was recorded that there is none. The Log must be Shared.
+func (l *Log) Newest() (text []byte, position uint64, err error) {
 	heads, err := l.Shared.Heads([]string{ledger.AccessLedger})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for position := heads[0].Position; position > 0; position-- { // the last one may be of a restore
 		if text, ok, err := l.at(position); err != nil || ok {
-			return text, err
+			return text, position, err
 		}
 	}
-	return nil, nil
+	return nil, 0, nil
 }

@@ -183,6 +183,7 @@ func Entries() *rapid.Generator[ledger.Entry] {
 			e.Writer = ledger.SetWriter(e.Writer.Principal)
 			e.Sequence = rapid.Uint64Min(1).Draw(t, "sequence of the set's lane")
 		}
+		e.Policy = rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "policy")
 		copy(e.Digest[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "digest"))
 		return e
 	})

@@ -154,7 +154,7 @@ const (
 func StepEntry() ledger.Entry {
 	return ledger.Entry{
 		Position: 17, Writer: ledger.Writer{Principal: Principal, Name: UUID}, Sequence: 17,
-		Time: time.Unix(1790000000, 123456789).UTC(), Action: StepCharge,
+		Time: time.Unix(1790000000, 123456789).UTC(), Action: StepCharge, Policy: 3,
 	}
 }
 
@@ -173,6 +173,7 @@ func Genesis() ledger.Genesis {
 // ledger can have. Their numbers need not be what a resolution would find.
 func PlannedGenesis() ledger.Genesis {
 	g := Genesis()
+	g.Policy = 3
 	g.Spec.Policy = ledger.Planned
 	g.Spec.Plan = ledger.Workload{Name: "train",
 		Events: []mechanism.Event{{Mechanism: EveryMechanism[6], Count: 1000},

@@ -33,6 +33,7 @@ type verification struct {
 	receipts, heads       []string
 	key                   string
 	kept                  []audit.Witness
+	unjudged              string // why rights were not judged
 }
 
 func verify(p *cli.Program) *cobra.Command {
@@ -42,8 +43,8 @@ func verify(p *cli.Program) *cobra.Command {
 		Short: "Check that ledgers are what their entries make of them",
 		Long: `Go through every entry of a ledger, from the first on, and decide it again: the chain
 of hashes, positions, each writer's numbers, budgets and plans, reservations
-and refunds, and that nothing follows a closing; then compare counts and balances with
-those that are shown or stored. The first thing that is wrong is named.
+and refunds, who was allowed to, and that nothing follows a closing; then compare counts
+and balances with those that are shown or stored. The first thing that is wrong is named.
 
   verify NAME            asks a daemon, through its API alone
   verify --entries FILE  what "entries NAME --raw --output jsonl" has written
@@ -125,6 +126,9 @@ func verifiedText(name string, found *accountantv1.Verification) string {
 	if n := found.GetWitnesses(); n > 0 {
 		text += fmt.Sprintf("; what was kept agrees (%d)", n)
 	}
+	if why := found.GetRightsNotJudged(); why != "" {
+		text += "\nwho was allowed to do what was not judged: " + cli.Clean(why)
+	}
 	if contents := found.GetContents(); len(contents) > 0 {
 		text += fmt.Sprintf("\ncontents: SHA-256 %x over all ledgers and entries", contents)
 	}
@@ -193,6 +197,7 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 		if r, err = v.exported(c.Context(), progress); r != nil {
 			v.name = r.Name()
 		}
+		v.unjudged = "an export has no access policies"
 	default:
 		path := v.backup
 		if c.Flags().Changed("data") {
@@ -227,7 +232,7 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 	if r != nil {
 		head := r.Head()
 		found = &accountantv1.Verification{Ledgers: 1, Entries: head.Position, Witnesses: uint64(r.Agreed()),
-			Position: &head.Position, HeadHash: head.Hash[:]}
+			Position: &head.Position, HeadHash: head.Hash[:], RightsNotJudged: v.unjudged}
 		if err == nil {
 			err = audit.Missing(v.kept, func(ledger string) bool { return ledger == r.Name() })
 		}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/audit"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
 
@@ -22,10 +24,21 @@ func (v *verification) online(ctx context.Context, daemon *client.Client,
 		return nil, err
 	}
 	l := answer.GetLedger()
+	judge, err := v.judge(ctx, daemon, l, progress)
+	if err != nil {
+		return nil, err
+	}
 	var r *audit.Replay
-	if err := v.served(ctx, daemon, l.GetPosition(), progress, func(genesis []byte) (*audit.Replay, error) {
-		r, err = audit.Begin(genesis, v.kept)
+	if err := v.served(ctx, daemon, l, progress, func(genesis []byte) (*audit.Replay, error) {
+		if r, err = audit.Begin(genesis, v.kept); err == nil && judge != nil {
+			err = judge.Created(0, r.Genesis())
+		}
 		return r, err
+	}, func(record ledger.Record) error {
+		if judge == nil {
+			return nil
+		}
+		return judge.Wrote(0, record.Entry)
 	}); err != nil {
 		return r, err
 	}
@@ -43,23 +56,26 @@ func (v *verification) online(ctx context.Context, daemon *client.Client,
 	if second == nil {
 		return r, nil
 	}
-	if err := v.served(ctx, daemon, l.GetPosition(), progress,
-		func([]byte) (*audit.Replay, error) { return second, nil }); err != nil {
+	if err := v.served(ctx, daemon, l, progress,
+		func([]byte) (*audit.Replay, error) { return second, nil },
+		func(ledger.Record) error { return nil }); err != nil {
 		return r, err
 	}
 	return r, second.End()
 }
 
-// served goes through a ledger's entries up to a position.
-func (v *verification) served(ctx context.Context, daemon *client.Client, end uint64, progress *cli.Progress,
-	begin func(genesis []byte) (*audit.Replay, error)) error {
+// served goes through a ledger's entries, up to its head.
+func (v *verification) served(ctx context.Context, daemon *client.Client, l *accountantv1.Ledger,
+	progress *cli.Progress, begin func(genesis []byte) (*audit.Replay, error),
+	each func(ledger.Record) error) error {
 	var (
-		r     *audit.Replay
-		begun error
+		r         *audit.Replay
+		begun     error
+		name, end = l.GetName(), l.GetPosition()
 	)
 	options := client.EntriesOptions{PageSize: pages.MaxSize, Raw: true, End: end,
 		Genesis: func(raw []byte) { r, begun = begin(raw) }}
-	for e, err := range daemon.Entries(ctx, v.name, options) {
+	for e, err := range daemon.Entries(ctx, name, options) {
 		if err == nil {
 			err = begun
 		}
@@ -70,12 +86,15 @@ func (v *verification) served(ctx context.Context, daemon *client.Client, end ui
 			break
 		}
 		if len(e.GetRaw()) == 0 {
-			return &audit.Finding{Ledger: v.name, Position: e.GetPosition(), What: "raw",
+			return &audit.Finding{Ledger: name, Position: e.GetPosition(), What: "raw",
 				Expected: "the stored bytes", Found: "none"}
 		}
 		record, err := r.NextRaw(e.GetRaw())
 		if err == nil {
 			err = r.Served(record, e)
+		}
+		if err == nil {
+			err = each(record)
 		}
 		if err != nil {
 			return err
@@ -86,9 +105,9 @@ func (v *verification) served(ctx context.Context, daemon *client.Client, end ui
 	case begun != nil:
 		return begun
 	case r == nil:
-		return &audit.Finding{Ledger: v.name, What: "genesis", Expected: "the stored bytes", Found: "none"}
+		return &audit.Finding{Ledger: name, What: "genesis", Expected: "the stored bytes", Found: "none"}
 	case r.Head().Position != end:
-		return &audit.Finding{Ledger: v.name, Position: r.Head().Position + 1, What: "position",
+		return &audit.Finding{Ledger: name, Position: r.Head().Position + 1, What: "position",
 			Expected: fmt.Sprintf("entries up to %d, the head's", end), Found: "no more entries"}
 	}
 	return nil

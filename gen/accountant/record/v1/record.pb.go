@@ -41,7 +41,9 @@ type Genesis struct {
 	// What the spec came to; of a PLAN or FILTER ledger.
 	Resolution *v1.Resolution `protobuf:"bytes,5,opt,name=resolution,proto3" json:"resolution,omitempty"`
 	// Of a dataset's record: what a ledger has not.
-	Dataset       *Dataset `protobuf:"bytes,6,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	Dataset *Dataset `protobuf:"bytes,6,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	// By which access policy it was created, as in an entry.
+	Policy        uint64 `protobuf:"varint,7,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -116,6 +118,13 @@ func (x *Genesis) GetDataset() *Dataset {
 		return x.Dataset
 	}
 	return nil
+}
+
+func (x *Genesis) GetPolicy() uint64 {
+	if x != nil {
+		return x.Policy
+	}
+	return 0
 }
 
 // Dataset is what a dataset was registered with beside its spec.
@@ -251,6 +260,9 @@ type Entry struct {
 	TimeUnixNanos int64 `protobuf:"varint,5,opt,name=time_unix_nanos,json=timeUnixNanos,proto3" json:"time_unix_nanos,omitempty"`
 	// The position of the writer's previous entry in this ledger; 0 for the first.
 	PreviousOfWriter uint64 `protobuf:"varint,6,opt,name=previous_of_writer,json=previousOfWriter,proto3" json:"previous_of_writer,omitempty"`
+	// The position of the entry of system:access with the access policy that let the call in; 0 where
+	// none was in force, and in what the daemon did by itself.
+	Policy uint64 `protobuf:"varint,7,opt,name=policy,proto3" json:"policy,omitempty"`
 	// What it did.
 	//
 	// Types that are valid to be assigned to Action:
@@ -276,9 +288,9 @@ type Entry struct {
 	//	*Entry_Observe
 	Action isEntry_Action `protobuf_oneof:"action"`
 	// Which other ledgers took part; absent if the ledger was charged alone.
-	Set *SetPart `protobuf:"bytes,7,opt,name=set,proto3" json:"set,omitempty"`
+	Set *SetPart `protobuf:"bytes,8,opt,name=set,proto3" json:"set,omitempty"`
 	// By whose proposal and approval it was done; absent where one person did it.
-	Approval      *v1.Approval `protobuf:"bytes,8,opt,name=approval,proto3" json:"approval,omitempty"`
+	Approval      *v1.Approval `protobuf:"bytes,9,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -351,6 +363,13 @@ func (x *Entry) GetTimeUnixNanos() int64 {
 func (x *Entry) GetPreviousOfWriter() uint64 {
 	if x != nil {
 		return x.PreviousOfWriter
+	}
+	return 0
+}
+
+func (x *Entry) GetPolicy() uint64 {
+	if x != nil {
+		return x.Policy
 	}
 	return 0
 }
@@ -553,97 +572,97 @@ type isEntry_Action interface {
 
 type Entry_Charge struct {
 	// Events were charged, as reported.
-	Charge *v1.Charge `protobuf:"bytes,9,opt,name=charge,proto3,oneof"`
+	Charge *v1.Charge `protobuf:"bytes,10,opt,name=charge,proto3,oneof"`
 }
 
 type Entry_Close struct {
 	// The ledger was closed.
-	Close *v1.Close `protobuf:"bytes,10,opt,name=close,proto3,oneof"`
+	Close *v1.Close `protobuf:"bytes,11,opt,name=close,proto3,oneof"`
 }
 
 type Entry_Reserve struct {
 	// Events were set aside.
-	Reserve *v1.Reserve `protobuf:"bytes,11,opt,name=reserve,proto3,oneof"`
+	Reserve *v1.Reserve `protobuf:"bytes,12,opt,name=reserve,proto3,oneof"`
 }
 
 type Entry_Commit struct {
 	// A part of a reservation was charged.
-	Commit *v1.Commit `protobuf:"bytes,12,opt,name=commit,proto3,oneof"`
+	Commit *v1.Commit `protobuf:"bytes,13,opt,name=commit,proto3,oneof"`
 }
 
 type Entry_Release struct {
 	// The rest of a reservation was given back.
-	Release *v1.Release `protobuf:"bytes,13,opt,name=release,proto3,oneof"`
+	Release *v1.Release `protobuf:"bytes,14,opt,name=release,proto3,oneof"`
 }
 
 type Entry_Expire struct {
 	// The rest of a reservation was charged, its time being over.
-	Expire *v1.Expire `protobuf:"bytes,14,opt,name=expire,proto3,oneof"`
+	Expire *v1.Expire `protobuf:"bytes,15,opt,name=expire,proto3,oneof"`
 }
 
 type Entry_Refund struct {
 	// What an entry had charged was given back.
-	Refund *v1.Refund `protobuf:"bytes,15,opt,name=refund,proto3,oneof"`
+	Refund *v1.Refund `protobuf:"bytes,16,opt,name=refund,proto3,oneof"`
 }
 
 type Entry_Raise struct {
 	// Budgets or the plan were made larger.
-	Raise *v1.Raise `protobuf:"bytes,16,opt,name=raise,proto3,oneof"`
+	Raise *v1.Raise `protobuf:"bytes,17,opt,name=raise,proto3,oneof"`
 }
 
 type Entry_Restored struct {
 	// The ledger was restored from a backup, or a failover lost entries of it.
-	Restored *v1.Restored `protobuf:"bytes,17,opt,name=restored,proto3,oneof"`
+	Restored *v1.Restored `protobuf:"bytes,18,opt,name=restored,proto3,oneof"`
 }
 
 type Entry_Reconcile struct {
 	// What was lost by that was charged, or the loss accepted.
-	Reconcile *v1.Reconcile `protobuf:"bytes,18,opt,name=reconcile,proto3,oneof"`
+	Reconcile *v1.Reconcile `protobuf:"bytes,19,opt,name=reconcile,proto3,oneof"`
 }
 
 type Entry_Free struct {
 	// The rest of somebody else's reservation was given back.
-	Free *v1.Free `protobuf:"bytes,19,opt,name=free,proto3,oneof"`
+	Free *v1.Free `protobuf:"bytes,20,opt,name=free,proto3,oneof"`
 }
 
 type Entry_Acknowledge struct {
 	// A warning was acknowledged.
-	Acknowledge *v1.Acknowledge `protobuf:"bytes,20,opt,name=acknowledge,proto3,oneof"`
+	Acknowledge *v1.Acknowledge `protobuf:"bytes,21,opt,name=acknowledge,proto3,oneof"`
 }
 
 type Entry_Propose struct {
 	// Something was proposed that another person has to approve.
-	Propose *v1.Propose `protobuf:"bytes,21,opt,name=propose,proto3,oneof"`
+	Propose *v1.Propose `protobuf:"bytes,22,opt,name=propose,proto3,oneof"`
 }
 
 type Entry_Withdraw struct {
 	// A proposal was taken back.
-	Withdraw *v1.Withdraw `protobuf:"bytes,22,opt,name=withdraw,proto3,oneof"`
+	Withdraw *v1.Withdraw `protobuf:"bytes,23,opt,name=withdraw,proto3,oneof"`
 }
 
 type Entry_AccessPolicy struct {
 	// An access policy came into force.
-	AccessPolicy *v1.AccessPolicy `protobuf:"bytes,23,opt,name=access_policy,json=accessPolicy,proto3,oneof"`
+	AccessPolicy *v1.AccessPolicy `protobuf:"bytes,24,opt,name=access_policy,json=accessPolicy,proto3,oneof"`
 }
 
 type Entry_Adopt struct {
 	// Ledgers came into a dataset's budget.
-	Adopt *v1.Adopt `protobuf:"bytes,24,opt,name=adopt,proto3,oneof"`
+	Adopt *v1.Adopt `protobuf:"bytes,25,opt,name=adopt,proto3,oneof"`
 }
 
 type Entry_AmendDataset struct {
 	// A dataset's record was changed.
-	AmendDataset *v1.AmendDataset `protobuf:"bytes,25,opt,name=amend_dataset,json=amendDataset,proto3,oneof"`
+	AmendDataset *v1.AmendDataset `protobuf:"bytes,26,opt,name=amend_dataset,json=amendDataset,proto3,oneof"`
 }
 
 type Entry_Together struct {
 	// Several ledgers were charged together; only in journals.
-	Together *v1.Together `protobuf:"bytes,26,opt,name=together,proto3,oneof"`
+	Together *v1.Together `protobuf:"bytes,27,opt,name=together,proto3,oneof"`
 }
 
 type Entry_Observe struct {
 	// What canaries showed was recorded.
-	Observe *v1.Observe `protobuf:"bytes,27,opt,name=observe,proto3,oneof"`
+	Observe *v1.Observe `protobuf:"bytes,28,opt,name=observe,proto3,oneof"`
 }
 
 func (*Entry_Charge) isEntry_Action() {}
@@ -1053,7 +1072,7 @@ var File_accountant_record_v1_record_proto protoreflect.FileDescriptor
 
 const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\n" +
-	"!accountant/record/v1/record.proto\x12\x14accountant.record.v1\x1a\x1aaccountant/v1/ledger.proto\"\x8d\x02\n" +
+	"!accountant/record/v1/record.proto\x12\x14accountant.record.v1\x1a\x1aaccountant/v1/ledger.proto\"\xa5\x02\n" +
 	"\aGenesis\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\x12\x19\n" +
 	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12\x1c\n" +
@@ -1062,7 +1081,8 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\n" +
 	"resolution\x18\x05 \x01(\v2\x19.accountant.v1.ResolutionR\n" +
 	"resolution\x127\n" +
-	"\adataset\x18\x06 \x01(\v2\x1d.accountant.record.v1.DatasetR\adataset\"\xe8\x02\n" +
+	"\adataset\x18\x06 \x01(\v2\x1d.accountant.record.v1.DatasetR\adataset\x12\x16\n" +
+	"\x06policy\x18\a \x01(\x04R\x06policy\"\xe8\x02\n" +
 	"\aDataset\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x16\n" +
 	"\x06owners\x18\x02 \x03(\tR\x06owners\x12/\n" +
@@ -1073,7 +1093,7 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\tbudget_of\x18\a \x01(\tR\bbudgetOf\x12\"\n" +
 	"\findependence\x18\b \x01(\tR\findependence\x12\x1d\n" +
 	"\n" +
-	"to_confirm\x18\t \x01(\bR\ttoConfirm\"\xab\n" +
+	"to_confirm\x18\t \x01(\bR\ttoConfirm\"\xc3\n" +
 	"\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
@@ -1081,29 +1101,30 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x06writer\x18\x03 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12&\n" +
 	"\x0ftime_unix_nanos\x18\x05 \x01(\x03R\rtimeUnixNanos\x12,\n" +
-	"\x12previous_of_writer\x18\x06 \x01(\x04R\x10previousOfWriter\x12/\n" +
-	"\x06charge\x18\t \x01(\v2\x15.accountant.v1.ChargeH\x00R\x06charge\x12,\n" +
-	"\x05close\x18\n" +
-	" \x01(\v2\x14.accountant.v1.CloseH\x00R\x05close\x122\n" +
-	"\areserve\x18\v \x01(\v2\x16.accountant.v1.ReserveH\x00R\areserve\x12/\n" +
-	"\x06commit\x18\f \x01(\v2\x15.accountant.v1.CommitH\x00R\x06commit\x122\n" +
-	"\arelease\x18\r \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
-	"\x06expire\x18\x0e \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12/\n" +
-	"\x06refund\x18\x0f \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x12,\n" +
-	"\x05raise\x18\x10 \x01(\v2\x14.accountant.v1.RaiseH\x00R\x05raise\x125\n" +
-	"\brestored\x18\x11 \x01(\v2\x17.accountant.v1.RestoredH\x00R\brestored\x128\n" +
-	"\treconcile\x18\x12 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12)\n" +
-	"\x04free\x18\x13 \x01(\v2\x13.accountant.v1.FreeH\x00R\x04free\x12>\n" +
-	"\vacknowledge\x18\x14 \x01(\v2\x1a.accountant.v1.AcknowledgeH\x00R\vacknowledge\x122\n" +
-	"\apropose\x18\x15 \x01(\v2\x16.accountant.v1.ProposeH\x00R\apropose\x125\n" +
-	"\bwithdraw\x18\x16 \x01(\v2\x17.accountant.v1.WithdrawH\x00R\bwithdraw\x12B\n" +
-	"\raccess_policy\x18\x17 \x01(\v2\x1b.accountant.v1.AccessPolicyH\x00R\faccessPolicy\x12,\n" +
-	"\x05adopt\x18\x18 \x01(\v2\x14.accountant.v1.AdoptH\x00R\x05adopt\x12B\n" +
-	"\ramend_dataset\x18\x19 \x01(\v2\x1b.accountant.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
-	"\btogether\x18\x1a \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x122\n" +
-	"\aobserve\x18\x1b \x01(\v2\x16.accountant.v1.ObserveH\x00R\aobserve\x12/\n" +
-	"\x03set\x18\a \x01(\v2\x1d.accountant.record.v1.SetPartR\x03set\x123\n" +
-	"\bapproval\x18\b \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
+	"\x12previous_of_writer\x18\x06 \x01(\x04R\x10previousOfWriter\x12\x16\n" +
+	"\x06policy\x18\a \x01(\x04R\x06policy\x12/\n" +
+	"\x06charge\x18\n" +
+	" \x01(\v2\x15.accountant.v1.ChargeH\x00R\x06charge\x12,\n" +
+	"\x05close\x18\v \x01(\v2\x14.accountant.v1.CloseH\x00R\x05close\x122\n" +
+	"\areserve\x18\f \x01(\v2\x16.accountant.v1.ReserveH\x00R\areserve\x12/\n" +
+	"\x06commit\x18\r \x01(\v2\x15.accountant.v1.CommitH\x00R\x06commit\x122\n" +
+	"\arelease\x18\x0e \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
+	"\x06expire\x18\x0f \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12/\n" +
+	"\x06refund\x18\x10 \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x12,\n" +
+	"\x05raise\x18\x11 \x01(\v2\x14.accountant.v1.RaiseH\x00R\x05raise\x125\n" +
+	"\brestored\x18\x12 \x01(\v2\x17.accountant.v1.RestoredH\x00R\brestored\x128\n" +
+	"\treconcile\x18\x13 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12)\n" +
+	"\x04free\x18\x14 \x01(\v2\x13.accountant.v1.FreeH\x00R\x04free\x12>\n" +
+	"\vacknowledge\x18\x15 \x01(\v2\x1a.accountant.v1.AcknowledgeH\x00R\vacknowledge\x122\n" +
+	"\apropose\x18\x16 \x01(\v2\x16.accountant.v1.ProposeH\x00R\apropose\x125\n" +
+	"\bwithdraw\x18\x17 \x01(\v2\x17.accountant.v1.WithdrawH\x00R\bwithdraw\x12B\n" +
+	"\raccess_policy\x18\x18 \x01(\v2\x1b.accountant.v1.AccessPolicyH\x00R\faccessPolicy\x12,\n" +
+	"\x05adopt\x18\x19 \x01(\v2\x14.accountant.v1.AdoptH\x00R\x05adopt\x12B\n" +
+	"\ramend_dataset\x18\x1a \x01(\v2\x1b.accountant.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
+	"\btogether\x18\x1b \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x122\n" +
+	"\aobserve\x18\x1c \x01(\v2\x16.accountant.v1.ObserveH\x00R\aobserve\x12/\n" +
+	"\x03set\x18\b \x01(\v2\x1d.accountant.record.v1.SetPartR\x03set\x123\n" +
+	"\bapproval\x18\t \x01(\v2\x17.accountant.v1.ApprovalR\bapprovalB\b\n" +
 	"\x06action\"\xce\x01\n" +
 	"\aSetPart\x12\x18\n" +
 	"\ajournal\x18\x01 \x01(\rR\ajournal\x12\x1a\n" +

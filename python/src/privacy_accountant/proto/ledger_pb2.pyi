@@ -297,7 +297,7 @@ class DatasetVersion(_message.Message):
     def __init__(self, of: _Optional[_Union[DatasetReference, _Mapping]] = ..., derived_from: _Optional[_Iterable[_Union[DatasetReference, _Mapping]]] = ...) -> None: ...
 
 class Entry(_message.Message):
-    __slots__ = ["access_policy", "acknowledge", "adopt", "amend_dataset", "approval", "charge", "close", "commit", "expire", "free", "hash", "observe", "position", "principal", "propose", "raw", "reconcile", "refund", "release", "reserve", "restored", "sequence", "set", "time", "together", "withdraw", "writer"]
+    __slots__ = ["access_policy", "acknowledge", "adopt", "amend_dataset", "approval", "charge", "close", "commit", "expire", "free", "hash", "observe", "policy", "position", "principal", "propose", "raw", "reconcile", "refund", "release", "reserve", "restored", "sequence", "set", "time", "together", "withdraw", "writer"]
     ACCESS_POLICY_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     ADOPT_FIELD_NUMBER: _ClassVar[int]
@@ -310,6 +310,7 @@ class Entry(_message.Message):
     FREE_FIELD_NUMBER: _ClassVar[int]
     HASH_FIELD_NUMBER: _ClassVar[int]
     OBSERVE_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     PROPOSE_FIELD_NUMBER: _ClassVar[int]
@@ -338,6 +339,7 @@ class Entry(_message.Message):
     free: Free
     hash: bytes
     observe: Observe
+    policy: int
     position: int
     principal: str
     propose: Propose
@@ -353,7 +355,7 @@ class Entry(_message.Message):
     together: Together
     withdraw: Withdraw
     writer: str
-    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., reconcile: _Optional[_Union[Reconcile, _Mapping]] = ..., free: _Optional[_Union[Free, _Mapping]] = ..., acknowledge: _Optional[_Union[Acknowledge, _Mapping]] = ..., propose: _Optional[_Union[Propose, _Mapping]] = ..., withdraw: _Optional[_Union[Withdraw, _Mapping]] = ..., access_policy: _Optional[_Union[AccessPolicy, _Mapping]] = ..., adopt: _Optional[_Union[Adopt, _Mapping]] = ..., amend_dataset: _Optional[_Union[AmendDataset, _Mapping]] = ..., together: _Optional[_Union[Together, _Mapping]] = ..., observe: _Optional[_Union[Observe, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., set: _Optional[_Union[SetPart, _Mapping]] = ..., approval: _Optional[_Union[Approval, _Mapping]] = ..., **kwargs) -> None: ...
+    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., reconcile: _Optional[_Union[Reconcile, _Mapping]] = ..., free: _Optional[_Union[Free, _Mapping]] = ..., acknowledge: _Optional[_Union[Acknowledge, _Mapping]] = ..., propose: _Optional[_Union[Propose, _Mapping]] = ..., withdraw: _Optional[_Union[Withdraw, _Mapping]] = ..., access_policy: _Optional[_Union[AccessPolicy, _Mapping]] = ..., adopt: _Optional[_Union[Adopt, _Mapping]] = ..., amend_dataset: _Optional[_Union[AmendDataset, _Mapping]] = ..., together: _Optional[_Union[Together, _Mapping]] = ..., observe: _Optional[_Union[Observe, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., set: _Optional[_Union[SetPart, _Mapping]] = ..., approval: _Optional[_Union[Approval, _Mapping]] = ..., policy: _Optional[int] = ..., **kwargs) -> None: ...
 
 class Expire(_message.Message):
     __slots__ = ["reservation"]
