@@ -210,6 +210,18 @@ func TestDoctorOfPlaces(t *testing.T) {
 	}
 	says("a missing segment", missing, "Put them back")
 	d.stop(syscall.SIGTERM)
+	move(segments[0]+".away", segments[0])
+	whole, err := os.ReadFile(segments[0])
+	if err := errors.Join(err, os.WriteFile(segments[0], whole[:len(whole)/2], 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d = start(t, dir)
+	says("a damaged segment", "could not read everything that is stored", "is damaged in "+at("cold"), "put it back")
+	d.stop(syscall.SIGTERM)
+	if err := os.WriteFile(segments[0], whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	move(segments[0], segments[0]+".away")
 	move(at("cold"), at("cold.away"))
 	says("no folder, without a daemon", "cannot be reached", "make that place answer")
 	d = start(t, dir)

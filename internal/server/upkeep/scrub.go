@@ -66,6 +66,11 @@ func (u *Upkeep) scrubs(ctx context.Context, store checkable) {
 	for {
 		began := time.Now()
 		read, err := store.Scrub(ctx, u.config.Rate)
+		if !errors.Is(err, ledger.ErrDamaged) { // which is told as such
+			u.mu.Lock()
+			u.unread = err
+			u.mu.Unlock()
+		}
 		u.config.Read(read)
 		wait := u.config.Interval
 		switch {

@@ -21,6 +21,7 @@ const tooOld = 7 * 24 * time.Hour
 func (u *Upkeep) GetStoreStatus(context.Context, *pb.GetStoreStatusRequest) (*pb.GetStoreStatusResponse, error) {
 	u.mu.Lock()
 	answer, err := u.read()
+	unread := u.unread
 	u.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -40,6 +41,10 @@ func (u *Upkeep) GetStoreStatus(context.Context, *pb.GetStoreStatusRequest) (*pb
 		if answer.Warnings, err = warnings(); err != nil {
 			return nil, err
 		}
+	}
+	if unread != nil {
+		answer.Warnings = append(answer.Warnings, fmt.Sprintf("The newest check could not read everything that is "+
+			"stored: %v. The daemon checks it again.", unread))
 	}
 	answer.Warnings = slices.Concat(answer.Warnings, verificationWarnings(answer, now), backupWarnings(answer, now))
 	return answer, nil

@@ -52,6 +52,7 @@ type Upkeep struct {
 	facts  pb.GetStoreStatusResponse
 	noted  time.Time // when a verification was noted last
 	failed bool      // a note could not be written, and the log says so
+	unread error     // why the newest check of the file could not read everything
 }
 
 // New returns the upkeep of a store by a daemon that starts now.

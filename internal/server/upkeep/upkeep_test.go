@@ -149,7 +149,8 @@ func TestChecks(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want []string
-	}{{nil, []string{"No backup"}}, {errors.New("the disk is away"), []string{"No verification", "No backup"}}} {
+	}{{nil, []string{"No backup"}}, {errors.New("the disk is away"),
+		[]string{"read everything that is stored: the disk is away", "No verification", "No backup"}}} {
 		store := &file{Store: memory.New(memory.Config{}), bytes: 9, err: c.err}
 		u := newUpkeep(store, &log)
 		ctx, cancel := context.WithCancel(t.Context())
