@@ -13,10 +13,10 @@ import time
 
 from mpmath import mp, mpf
 
-from . import data_allocation, data_batches, data_best, data_closed, data_conversion, data_declared, data_divergences, data_dominated, data_engine, data_gdp, data_guarantees, data_loss, data_matrices, data_mixtures, data_noise, data_num, data_parallel, data_rdp, data_reports, data_steps, data_structure, data_theorem, data_traps, data_vectors, data_zcdp, selftest
+from . import data_allocation, data_batches, data_best, data_closed, data_conversion, data_declared, data_divergences, data_dominated, data_engine, data_gdp, data_guarantees, data_loss, data_matrices, data_mixtures, data_noise, data_num, data_parallel, data_rdp, data_records, data_reports, data_steps, data_structure, data_theorem, data_traps, data_vectors, data_zcdp, selftest
 from .writing import read, write
 
-MODULES = (data_allocation, data_best, data_num, data_gdp, data_guarantees, data_zcdp, data_loss, data_noise, data_rdp, data_closed, data_conversion, data_engine, data_steps, data_declared, data_structure, data_theorem, data_traps, data_mixtures, data_batches, data_matrices, data_parallel, data_dominated, data_divergences, data_reports, data_vectors)
+MODULES = (data_allocation, data_best, data_num, data_gdp, data_guarantees, data_zcdp, data_loss, data_noise, data_rdp, data_closed, data_conversion, data_engine, data_steps, data_declared, data_structure, data_theorem, data_traps, data_mixtures, data_batches, data_matrices, data_parallel, data_dominated, data_divergences, data_records, data_reports, data_vectors)
 AGREEMENT = 24  # digits a stored number must keep, unless its field or file promises fewer
 FEWER = {"loss/testdata/divergences.json": 18, "accountant/testdata/allocation.json": 14, "pld/testdata/allocation.json": 14, "accountant/testdata/guarantees.json": 10, "alphaMinusOne": 8, "pld/testdata/engine_few_steps.json": 19, "pld/testdata/sampled_steps.json": 7, "pld/testdata/declared.json": 10, "pld/testdata/renyi_tables.json": 8, "mean": 10, "pld/testdata/mixtures.json": 6, "pld/testdata/batches.json": 4, "pld/testdata/dominated.json": 9, "pld/testdata/reports.json": 13, "pld/testdata/vectors.json": 18, "pld/testdata/sampled_vectors.json": 18}
 

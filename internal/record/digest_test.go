@@ -17,8 +17,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
-// The digests of fixed actions are in testdata/records.txt, within the entries.
-
 func TestDigestTellsActionsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := wiretest.FewActions().Draw(t, "a"), wiretest.FewActions().Draw(t, "b")

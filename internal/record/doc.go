@@ -5,5 +5,6 @@
 //
 // What it writes passes the same checks as what it reads, so that nothing is stored that
 // could not be read again. Hashes cover the bytes as stored: reading never encodes anew.
-// Stored bytes and digests never change; testdata/records.txt has them.
+// Stored bytes never change; testdata/records.txt has them, and testdata/decoded.json what the oracle reads in them.
+// Digests are stored nowhere.
 package record

@@ -786,8 +786,10 @@ type Verification struct {
 	// Of a whole store: the keys that it was bound to, the first one first. Absent of a
 	// store that no daemon has been started on since daemons bind them.
 	SigningKeys []*BoundKey `protobuf:"bytes,7,rep,name=signing_keys,json=signingKeys,proto3" json:"signing_keys,omitempty"`
-	// Of a whole store: SHA-256 over each ledger's name and newest hash, which pin all stored
-	// bytes. It stays the same when the ledgers are moved to another store.
+	// Of a whole store: SHA-256 over "accountant store contents v1", a zero byte, and then of each ledger, in the order
+	// of the names' bytes: its name after its length in bytes, the number of its entries and its newest hash; numbers as
+	// 8 bytes, the most significant first. It pins all stored bytes, and stays the same when the ledgers are moved to
+	// another store.
 	Contents []byte `protobuf:"bytes,8,opt,name=contents,proto3" json:"contents,omitempty"`
 	// Of a store that was moved away: when.
 	Moved *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=moved,proto3" json:"moved,omitempty"`

@@ -132,6 +132,8 @@ var EveryMechanism = []mechanism.Mechanism{
 	mechanism.ShuffledReports{Reports: 1000, Mechanism: mechanism.PureDP{Epsilon: 2}},
 	mechanism.ShuffledReports{Reports: 1000, Mechanism: mechanism.RandomizedResponse{Noise: 0.25, Buckets: 8}},
 	mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: 0.5}, Gamma: 0.125, FirstAboveThreshold: true},
+	mechanism.AllocatedMatrix{StepNoise: mechanism.StepNoise{StandardDeviation: 5, Sensitivity: 2},
+		Coefficients: mechanism.NumbersOf(1, 0.5), Steps: 1000, Period: 100},
 }
 
 func ComposedOf(events ...mechanism.Event) mechanism.Composed {
@@ -200,6 +202,28 @@ func FilteredGenesis() ledger.Genesis {
 		{Guard: accountant.GuardRDP, Value: 4.5, Order: 3.78}, {Guard: accountant.GuardRDP, Value: 7.1, Order: 12},
 	}
 	return g
+}
+
+// DatasetGenesis is the record of a dataset with a budget of its own.
+func DatasetGenesis() ledger.Genesis {
+	g := FilteredGenesis()
+	g.Spec.Name, g.Spec.DatasetID = "dataset:survey", "survey"
+	g.Spec.Owner, g.Spec.ExpectedRun = "", ledger.Workload{}
+	g.Spec.Dataset = &ledger.Dataset{Title: "Survey of users", Owners: []string{"ann", "bob"}, MaxRecords: 3,
+		EnforcedBy: "the sampler", Caps: ledger.Caps{Charge: 0.1, Ledger: 0.5}, Independence: "other people",
+		ToConfirm: true}
+	return g
+}
+
+// GoldenGeneses are geneses of every kind, each with its name.
+func GoldenGeneses() (names []string, geneses []ledger.Genesis) {
+	child, derived := PlannedGenesis(), DatasetGenesis()
+	child.Spec.Parent, child.Spec.OverAllOnly = "team/all", true
+	derived.Spec.Policy, derived.Spec.Budgets, derived.Resolution = ledger.Descriptive, nil, ledger.Resolution{}
+	derived.Spec.Dataset = &ledger.Dataset{MaxRecords: 3, EnforcedBy: "the sampler", BudgetOf: "dataset:people",
+		DerivedFrom: []ledger.DatasetReference{{ID: "people", Version: "2"}, {ID: "homes"}}}
+	return []string{"project", "planned", "filtered", "child", "dataset", "derived-dataset"},
+		[]ledger.Genesis{Genesis(), PlannedGenesis(), FilteredGenesis(), child, DatasetGenesis(), derived}
 }
 
 // RaisedFilter and RaisedPlan are raises of the two, with what they came to.

@@ -6,8 +6,14 @@
 // 	protoc        (unknown)
 // source: accountant/record/v1/record.proto
 
-// The bytes on disk. Every hash is SHA-256 over a domain tag, the previous hash
-// and one of these messages exactly as stored; see docs/decisions.
+// The stored bytes. A ledger has a Genesis and then its entries, from position 1. The hash of its genesis is SHA-256
+// over "accountant ledger genesis v1", a zero byte and the Genesis as stored. The hash of an entry is SHA-256 over
+// "accountant ledger entry v1", a zero byte, the 32 bytes of the hash before it, and the Entry as stored.
+//
+// A message is stored in one way. Its fields stand in the order of their numbers, but the one of a oneof after all
+// others. What is 0 or empty is left out, unless it is optional or a message. Whole numbers take the fewest bytes, and
+// lists of numbers are packed. The keys of a map stand in the order of their bytes, each with its value, which may be
+// empty. Doubles are finite.
 
 package recordv1
 
@@ -886,6 +892,8 @@ func (x *Reservation) GetContribution() v1.SetPart_Contribution {
 }
 
 // Segment is what was written to a store since the segment before it: one file of an archive.
+// The file begins with "accountant segment 1" and a line feed. The SHA-256 of the rest follows, 32 bytes, and the rest
+// is the message, compressed by zstd. With an archive key all of that is encrypted by age.
 type Segment struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's identifier.
