@@ -52,11 +52,6 @@ var backward = map[string]int{
 	"internal/web":                     4,  // of 8
 }
 
-// loners are packages that have one importer and give no reason.
-var loners = []string{
-	"internal/server/backups", "internal/server/policies", "internal/server/refusals",
-}
-
 // upward are arrows that run up.
 var upward = []string{"internal/web → internal/server"}
 
@@ -306,17 +301,9 @@ func TestPackagesAreConcepts(t *testing.T) {
 			slices.ContainsFunc(selfEvident, func(room string) bool { return within(folder, room) })
 		alone := strings.HasPrefix(folder, "internal/") && !free && len(importers[folder]) < 2 &&
 			!strings.Contains(strings.Join(strings.Fields(found[folder].doc), " "), reason)
-		switch listed := slices.Contains(loners, folder); {
-		case alone && !listed:
+		if alone {
 			t.Errorf("%s: %d importers, and no sentence in its doc comment begins %q; allowed: two importers, such a "+
 				"sentence, or to be files of the package that imports it", folder, len(importers[folder]), reason)
-		case listed && !alone:
-			t.Errorf("%s keeps the law: take it from the list", folder)
-		}
-	}
-	for _, folder := range loners {
-		if found[folder] == nil {
-			t.Errorf("%s is listed and is not there", folder)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/server/refusals"
 )
 
 // One acknowledgement of each ascending run, a rejection of each refusal, and
@@ -39,7 +38,7 @@ func TestAnswers(t *testing.T) {
 		{[]keeper.LaneResult{ok(1), bad(2, ledger.ErrUnknown), ok(3), bad(4, ledger.ErrGap)}, []string{"ack 1"}, true},
 		{[]keeper.LaneResult{bad(1, ledger.ErrUnavailable)}, nil, true},
 	} {
-		r := &reports{metrics: NewMetrics(), refusals: refusals.New(refusals.Config{Now: time.Now, Say: said})}
+		r := &reports{metrics: NewMetrics(), refusals: newRefusals(refusalConfig{Now: time.Now, Say: said})}
 		answers, err := r.answers(c.results)
 		var got []string
 		for _, a := range answers {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/web"
 )
@@ -26,7 +25,7 @@ func (s *Server) newHTTP() (*http.Server, error) {
 			if s.draining.Err() != nil {
 				return errors.New("not serving")
 			}
-			if err := cmp.Or(s.upkeep.Damage(), backups.Moved(s.config.Store), s.away()); err != nil {
+			if err := cmp.Or(s.upkeep.Damage(), moved(s.config.Store), s.away()); err != nil {
 				return fmt.Errorf("not serving: %w", err)
 			}
 			return nil

@@ -19,7 +19,6 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/api"
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
-	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/wire"
@@ -144,7 +143,7 @@ func (s *Server) taking(method string) error {
 	case s.draining.Err() != nil:
 		return errDraining
 	}
-	return backups.Moved(s.config.Store)
+	return moved(s.config.Store)
 }
 
 // stream does for streams what unaryLog, unaryChecked and recovery do for calls. Its handlers wait for hours, and

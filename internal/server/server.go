@@ -35,21 +35,18 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/record"
-	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/inside"
 	"github.com/dpaccountant/accountant/internal/server/overview"
-	"github.com/dpaccountant/accountant/internal/server/places"
-	"github.com/dpaccountant/accountant/internal/server/policies"
-	"github.com/dpaccountant/accountant/internal/server/refusals"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/signing"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
 	"github.com/dpaccountant/accountant/internal/web/bounds"
+	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
 
 // Server is a listening server.
@@ -97,7 +94,7 @@ func Start(config Config) (*Server, error) {
 	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer(), open: endpoint.NewConnections(),
 		inside: inside.New(), process: newProcessID()}
 	s.shared, _ = config.Store.(fleet.Shared)
-	kept := &policies.Log{Store: config.Store, Shared: s.shared, Deadline: config.Deadline,
+	kept := &policyLog{Store: config.Store, Shared: s.shared, Deadline: config.Deadline,
 		Created: s.metrics.ledgers.Inc, Again: func(position uint64) {
 			config.Logger.Warn("an access policy that was replaced is put in force again: the file may be an old copy",
 				"file", config.AccessPolicy, "recorded_at", position,
@@ -107,7 +104,7 @@ func Start(config Config) (*Server, error) {
 		Interval: config.PolicyInterval, Own: config.Rules, Adopted: s.keep}
 	if s.shared != nil {
 		rights.Newest = kept.Newest
-		s.shared, rights.Changed = policies.Listen(s.shared)
+		s.shared, rights.Changed = listenForPolicies(s.shared)
 	}
 	var err error
 	s.gate, err = gate.New(rights)
@@ -161,10 +158,10 @@ func Start(config Config) (*Server, error) {
 		sessions: sessions.New(s.keeper, questions), plans: sessions.New(plans{s.keeper}, questions),
 		gate: s.gate, draining: s.draining, expiry: s.expiry, census: s.census, version: config.Version,
 		signer: signing.Signer{Key: config.SigningKey, Newest: config.NewestKey},
-		places: places.New(config.SigningKey), Upkeep: s.upkeep,
-		refused: refusals.New(refusals.Config{Now: time.Now, Say: said, Summary: s.keeper.Summary,
+		places: pages.NewPlaces(config.SigningKey), Upkeep: s.upkeep,
+		refusals: newRefusals(refusalConfig{Now: time.Now, Say: said, Summary: s.keeper.Summary,
 			Refused: s.events.refused}),
-		backups: &backups.Sender{Store: config.Store,
+		backups: &backupSender{Store: config.Store,
 			Draining: s.draining, Drained: errDraining, Copied: s.upkeep.Copied,
 			Sent: func(ctx context.Context, b *pb.StoreBackup) {
 				b.Principal = principal(ctx)

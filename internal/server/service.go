@@ -17,16 +17,14 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/record"
-	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/overview"
-	"github.com/dpaccountant/accountant/internal/server/places"
-	"github.com/dpaccountant/accountant/internal/server/refusals"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/signing"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
 	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
 
 // service implements the API. Its methods return the domain's errors; the
@@ -35,13 +33,13 @@ type service struct {
 	api.Unimplemented
 	*overviews
 	*upkeep.Upkeep
-	*refused
+	*refusals
 	keeper   *keeper.Keeper
 	inTime   turns.InTime
 	sessions *sessions.Sessions // about what was charged
 	plans    *sessions.Sessions // about plans
 	store    ledger.Store       // reads of committed records
-	places   *places.Keeper     // how far lists have been looked through
+	places   *pages.Places      // how far lists have been looked through
 	metrics  *Metrics
 	gate     *gate.Gate
 	draining context.Context
@@ -53,14 +51,11 @@ type service struct {
 	requests sync.Pool                              // of *encoded
 
 	signer  signing.Signer
-	backups *backups.Sender
+	backups *backupSender
 }
 
 // overviews are the handlers of package overview, under a name of their own.
 type overviews = overview.Handlers
-
-// refused is the table of refusals and its handler, under a name of its own.
-type refused = refusals.Table
 
 // Backup implements the API.
 func (s *service) Backup(req *pb.BackupRequest, stream pb.Admin_BackupServer) error {

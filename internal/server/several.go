@@ -67,7 +67,7 @@ func (s *service) writeSeveral(ctx context.Context, in *pb.Lane, path string,
 		answer.Refusal, answer.Ledgers = fromSetRefusal(refusal, false), refusal.Set
 	default:
 		if !in.GetCheckOnly() {
-			s.refused.AddSet(writer, in.GetSequence(), err)
+			s.refusals.AddSet(writer, in.GetSequence(), err)
 		}
 		return nil, err
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/record"
-	"github.com/dpaccountant/accountant/internal/server/refusals"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -145,7 +144,7 @@ type reports struct {
 	writer    ledger.Writer
 	adjacency mechanism.Adjacency
 	metrics   *Metrics
-	refusals  *refusals.Table
+	refusals  *refusals
 	expiry    *expiry
 	ledger    string
 	ended     <-chan error // why the lane was closed here; the first counts
@@ -186,7 +185,7 @@ func (s *service) open(ending context.Context, stream pb.Charges_ReportStreamSer
 		return nil, 0, err
 	}
 	return &reports{stream: stream, lane: lane, writer: w, adjacency: adjacency, metrics: s.metrics,
-		refusals: s.refused, expiry: s.expiry, ledger: open.GetLedger()}, last, nil
+		refusals: s.refusals, expiry: s.expiry, ledger: open.GetLedger()}, last, nil
 }
 
 // countEach is how many charges of a stream are counted at once for fair use. Counting takes some hundred

@@ -47,7 +47,7 @@ func (s *service) write(ctx context.Context, in lane, jobs bool, action conversi
 	s.metrics.write(!in.GetCheckOnly(), result.Replayed, err)
 	if err != nil {
 		if jobs && !in.GetCheckOnly() {
-			s.refused.Add(in.GetLedger(), ledger.Writer{Principal: principal(ctx), Name: in.GetWriter()},
+			s.refusals.Add(in.GetLedger(), ledger.Writer{Principal: principal(ctx), Name: in.GetWriter()},
 				in.GetSequence(), err)
 		}
 		return nil, err

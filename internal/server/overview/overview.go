@@ -17,7 +17,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/history"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/server/places"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/subject"
 	"github.com/dpaccountant/accountant/internal/server/turns"
@@ -30,7 +29,7 @@ type Config struct {
 	Store   ledger.Store // committed records are read from it
 	Ledgers Ledgers
 	InTime  turns.InTime
-	Places  *places.Keeper // how far lists have been looked through
+	Places  *pages.Places // how far lists have been looked through
 	Now     func() time.Time
 
 	Spent, Plans *sessions.Sessions // those of which QueryPrivacy asks what was charged, and what was planned

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package places hides, in the token of a list's next page, how far the list has been looked through.
-// A page may end at a name that its caller may not see, so the token has that name encrypted.
-package places
+package pages
 
 import (
 	"crypto/aes"
@@ -13,17 +11,18 @@ import (
 	"encoding/binary"
 )
 
-// size is that of every hidden place before it is encrypted, so that its length tells nothing about the
+// placeSize is that of every hidden place before it is encrypted, so that its length tells nothing about the
 // name. No name is as long.
-const size = 512
+const placeSize = 512
 
-// Keeper hides places and finds them again, as do all Keepers that were made with the same secret.
-// It is safe for concurrent use.
-type Keeper struct{ sealer cipher.AEAD }
+// Places hides, in the token of a list's next page, how far the list has been looked through: a page may end at a name
+// that its caller may not see, so the token has that name encrypted. All Places that were made with one secret find
+// them again. It is safe for concurrent use.
+type Places struct{ sealer cipher.AEAD }
 
-// New returns a Keeper. Its key is derived from the secret, so that the next page may come from another daemon
+// NewPlaces returns Places. Their key is derived from the secret, so that the next page may come from another daemon
 // which has the same one. Without a secret the key is new, and is forgotten when the process ends.
-func New(secret []byte) *Keeper {
+func NewPlaces(secret []byte) *Places {
 	key := make([]byte, 32)
 	if len(secret) == 0 {
 		_, _ = rand.Read(key) // never fails, see there
@@ -42,19 +41,19 @@ func New(secret []byte) *Keeper {
 	if err != nil {
 		panic(err) // only for a cipher other than AES
 	}
-	return &Keeper{sealer}
+	return &Places{sealer}
 }
 
 // Hide returns a place that Find finds again in the same list: the name up to which the list has been
 // looked through. Nothing can be learnt from the place without the key.
-func (k *Keeper) Hide(list, name string) string {
-	plain := binary.BigEndian.AppendUint16(make([]byte, 0, size), uint16(len(name)))
+func (k *Places) Hide(list, name string) string {
+	plain := binary.BigEndian.AppendUint16(make([]byte, 0, placeSize), uint16(len(name)))
 	plain = append(plain, name...)
-	return string(k.sealer.Seal(nil, nil, plain[:size], []byte(list)))
+	return string(k.sealer.Seal(nil, nil, plain[:placeSize], []byte(list)))
 }
 
-// Find returns the name in a place; false if this Keeper has not hidden it, for this list.
-func (k *Keeper) Find(list, place string) (name string, ok bool) {
+// Find returns the name in a place; false if these Places have not hidden it, for this list.
+func (k *Places) Find(list, place string) (name string, ok bool) {
 	plain, err := k.sealer.Open(nil, nil, []byte(place), []byte(list))
 	if err != nil {
 		return "", false

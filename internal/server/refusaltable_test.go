@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package refusals
+package server
 
 import (
 	"context"
@@ -23,10 +23,10 @@ var start = time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
 
 var alice = ledger.Writer{Principal: "cn:alice", Name: "request/a"}
 
-// table is a table on a clock that moves on by a second at each look.
-func table(said func(error) *pb.Refusal) *Table {
+// clockedTable is a table on a clock that moves on by a second at each look.
+func clockedTable(said func(error) *pb.Refusal) *refusals {
 	now := start.Add(-time.Second)
-	return New(Config{Now: func() time.Time { now = now.Add(time.Second); return now }, Say: said,
+	return newRefusals(refusalConfig{Now: func() time.Time { now = now.Add(time.Second); return now }, Say: said,
 		Summary: func(context.Context, string) (ledger.Summary, error) { return ledger.Summary{}, nil }})
 }
 
@@ -34,7 +34,7 @@ func plainly(err error) *pb.Refusal {
 	return &pb.Refusal{Reason: "budget exceeded", Detail: err.Error()}
 }
 
-func ask(t *testing.T, table *Table, name string) *pb.ListRefusalsResponse {
+func ask(t *testing.T, table *refusals, name string) *pb.ListRefusalsResponse {
 	t.Helper()
 	answer, err := table.ListRefusals(t.Context(), &pb.ListRefusalsRequest{Ledger: name})
 	if err != nil {
@@ -43,8 +43,8 @@ func ask(t *testing.T, table *Table, name string) *pb.ListRefusalsResponse {
 	return answer
 }
 
-// dumb remembers everything: the refusals of all ledgers in their order. What a table knows follows from it.
-type dumb struct {
+// dumbTable remembers everything: the refusals of all ledgers in their order. What a table knows follows from it.
+type dumbTable struct {
 	refused []string // the ledger of each refusal
 	at      []time.Time
 }
@@ -55,14 +55,14 @@ func TestLikeADumbTable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		number := 0
-		table := table(func(error) *pb.Refusal {
+		table := clockedTable(func(error) *pb.Refusal {
 			number++
 			return &pb.Refusal{Detail: fmt.Sprint(number), Reason: "budget exceeded"}
 		})
 		// A table of 1,000 would forget nothing here.
 		room := rapid.IntRange(1, 4).Draw(t, "room")
 		table.ledgers.Resize(room)
-		all := dumb{}
+		all := dumbTable{}
 		for range rapid.IntRange(0, 80).Draw(t, "refusals") {
 			name := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "ledger")
 			table.Add(name, alice, 1, ledger.ErrBudget)
@@ -123,15 +123,15 @@ func TestAttackerFillsNothing(t *testing.T) {
 	for i := range shortfalls {
 		shortfalls[i] = &pb.BudgetExceeded_Shortfall{Unit: strings.Repeat("u", 256), Reason: strings.Repeat("r", 256)}
 	}
-	table := table(func(error) *pb.Refusal {
+	table := clockedTable(func(error) *pb.Refusal {
 		return &pb.Refusal{Detail: long, BudgetExceeded: &pb.BudgetExceeded{Shortfalls: shortfalls}}
 	})
 	writer := ledger.Writer{Principal: strings.Repeat("p", 256), Name: "request/" + strings.Repeat("w", 128)}
-	for i := range 3 * maxLedgers {
+	for i := range 3 * maxRefusalLedgers {
 		for range maxNewest {
 			table.Add(fmt.Sprintf("team/%060d", i), writer, 1, ledger.ErrBudget)
 		}
-		if table.bytes > maxBytes || table.ledgers.Len() > maxLedgers {
+		if table.bytes > maxRefusalBytes || table.ledgers.Len() > maxRefusalLedgers {
 			t.Fatalf("%d bytes of %d ledgers", table.bytes, table.ledgers.Len())
 		}
 	}
@@ -141,13 +141,13 @@ func TestAttackerFillsNothing(t *testing.T) {
 			held += cap(encoded)
 		}
 	}
-	if held > maxBytes {
-		t.Errorf("the refusals hold %d bytes; allowed are %d", held, maxBytes)
+	if held > maxRefusalBytes {
+		t.Errorf("the refusals hold %d bytes; allowed are %d", held, maxRefusalBytes)
 	}
 	table.Add("mine", alice, 7, ledger.ErrClosed)
 	answer := ask(t, table, "mine")
 	if answer.GetCount() != 1 || len(answer.GetRefusals()) != 1 ||
-		len(answer.GetRefusals()[0].GetDetail()) > maxDetail {
+		len(answer.GetRefusals()[0].GetDetail()) > maxRefusalDetail {
 		t.Errorf("%v", answer)
 	}
 	if !strings.Contains(answer.GetText(), "may have forgotten refusals before") {
@@ -170,7 +170,7 @@ func TestWhatCounts(t *testing.T) {
 		ledger.ErrConflict: false, ledger.ErrNotCreator: false, ledger.ErrSystem: false, ledger.ErrSet: false,
 		context.Canceled: false, errors.New("charge: missing"): false,
 	} {
-		table := table(plainly)
+		table := clockedTable(plainly)
 		table.Add("a", alice, 1, fmt.Errorf("%w: more about it", err))
 		if got := ask(t, table, "a").GetCount() == 1; got != counts {
 			t.Errorf("%v: counted: %v", err, got)
@@ -181,7 +181,7 @@ func TestWhatCounts(t *testing.T) {
 // Each ledger of a set that refused remembers its own reason, and those that would have taken it remember nothing.
 func TestSets(t *testing.T) {
 	t.Parallel()
-	table := table(plainly)
+	table := clockedTable(plainly)
 	table.AddSet(alice, 3, fmt.Errorf("the set: %w", &ledger.SetRefusal{Set: []string{"a", "b", "c", "d"},
 		Refused: []ledger.MemberRefusal{{Ledger: "a", Err: fmt.Errorf("ledger a: %w: 1 is left", ledger.ErrBudget)},
 			{Ledger: "c", Err: ledger.ErrClosed}, {Ledger: "d", Err: ledger.ErrNotFound}}}))
@@ -208,7 +208,7 @@ func TestSets(t *testing.T) {
 // A text that is no UTF-8 takes nothing else with it.
 func TestNoUTF8(t *testing.T) {
 	t.Parallel()
-	table := table(plainly)
+	table := clockedTable(plainly)
 	table.Add("a", alice, 1, fmt.Errorf("%w: \xff", ledger.ErrBudget))
 	m := ask(t, table, "a").GetRefusals()
 	if len(m) != 1 || m[0].GetReason() != "budget exceeded" || m[0].GetTime() == nil {
@@ -219,7 +219,7 @@ func TestNoUTF8(t *testing.T) {
 // Many add and ask at once; nothing is lost and no answer is half of one.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	table := New(Config{Now: time.Now, Say: plainly,
+	table := newRefusals(refusalConfig{Now: time.Now, Say: plainly,
 		Summary: func(context.Context, string) (ledger.Summary, error) { return ledger.Summary{}, nil }})
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -248,7 +248,7 @@ func TestTogether(t *testing.T) {
 // What is kept never changes: an answer that was given is not overwritten by later refusals.
 func TestAnswersStay(t *testing.T) {
 	t.Parallel()
-	table := table(plainly)
+	table := clockedTable(plainly)
 	table.Add("a", alice, 1, ledger.ErrBudget)
 	answer := ask(t, table, "a")
 	before := proto.Clone(answer)
@@ -262,7 +262,7 @@ func TestAnswersStay(t *testing.T) {
 
 // What a refusal costs besides being refused.
 func BenchmarkAdd(b *testing.B) {
-	table := New(Config{Now: time.Now, Say: plainly})
+	table := newRefusals(refusalConfig{Now: time.Now, Say: plainly})
 	err := fmt.Errorf("%w: budgets[0] (ε = 8 at δ = 1e-05 by RDP): needs 1.2 of ε, 0.3 is left, short by 0.9",
 		ledger.ErrBudget)
 	b.ReportAllocs()

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policies keeps the access policies that come into force in a ledger of their own. There an audit finds
-// them, and so do the other daemons of the same store, which all follow the newest one.
-package policies
+package server
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/keeper"
@@ -18,8 +17,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
-// Log is the policies of a store.
-type Log struct {
+// policyLog keeps the access policies that come into force in a ledger of their own. There an audit finds them, and so
+// do the other daemons of the same store, which all follow the newest one.
+type policyLog struct {
 	Keeper *keeper.Keeper
 	Store  ledger.Store
 	// Shared is the Store if other daemons write to it as well; otherwise it is nil.
@@ -31,8 +31,8 @@ type Log struct {
 	Again func(position uint64)
 }
 
-// attempts bounds how often a policy is compared again because another daemon has recorded one meanwhile.
-const attempts = 10
+// policyAttempts bounds how often a policy is compared again because another daemon has recorded one meanwhile.
+const policyAttempts = 10
 
 // Record writes the text of an access policy behind the others, unless it is the newest. That there is no policy
 // any more is an empty text; where there never was one, nothing is written. It returns the position of the text.
@@ -40,7 +40,7 @@ const attempts = 10
 // Where several daemons share the policies, a text is recorded once: one that was recorded before and then
 // replaced may be an old copy, of a daemon that was away for a while. For the same reason a daemon without a
 // policy records nothing there, and follows the others.
-func (l *Log) Record(text []byte) (position uint64, err error) {
+func (l *policyLog) Record(text []byte) (position uint64, err error) {
 	if l.Shared != nil && len(text) == 0 {
 		return 0, nil
 	}
@@ -48,14 +48,15 @@ func (l *Log) Record(text []byte) (position uint64, err error) {
 	defer cancel()
 	for i := 1; ; i++ {
 		position, err = l.recordOnce(ctx, text)
-		if l.Shared == nil || i == attempts || !errors.Is(err, ledger.ErrReused) && !errors.Is(err, ledger.ErrExists) {
+		if l.Shared == nil || i == policyAttempts ||
+			!errors.Is(err, ledger.ErrReused) && !errors.Is(err, ledger.ErrExists) {
 			return position, err
 		}
 	}
 }
 
 // recordOnce is Record. The error is ledger.ErrReused if another daemon has recorded a policy in between.
-func (l *Log) recordOnce(ctx context.Context, text []byte) (position uint64, err error) {
+func (l *policyLog) recordOnce(ctx context.Context, text []byte) (position uint64, err error) {
 	sum, err := l.Keeper.Summary(ctx, ledger.AccessLedger)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound) && len(text) == 0:
@@ -83,7 +84,7 @@ func (l *Log) recordOnce(ctx context.Context, text []byte) (position uint64, err
 // known returns the position of a text that needs no recording, or 0: because it is the one at the newest position or,
 // where several daemons share the policies, because it is an older one. After an empty text each is recorded, as
 // otherwise none would be in force.
-func (l *Log) known(text []byte, newest uint64) (position uint64, err error) {
+func (l *policyLog) known(text []byte, newest uint64) (position uint64, err error) {
 	if newest == 0 {
 		return 0, nil
 	}
@@ -114,7 +115,7 @@ func (l *Log) known(text []byte, newest uint64) (position uint64, err error) {
 }
 
 // at returns the text of the entry at a position, and false if it is no policy.
-func (l *Log) at(position uint64) (text []byte, ok bool, err error) {
+func (l *policyLog) at(position uint64) (text []byte, ok bool, err error) {
 	records, err := l.Store.Records(ledger.AccessLedger, position, 1)
 	if err != nil {
 		return nil, false, err
@@ -128,8 +129,8 @@ func (l *Log) at(position uint64) (text []byte, ok bool, err error) {
 }
 
 // Newest returns the text of the policy that was recorded last, by whichever daemon, and its position. The text is
-// empty if none was, or if it was recorded that there is none. The Log must be Shared.
-func (l *Log) Newest() (text []byte, position uint64, err error) {
+// empty if none was, or if it was recorded that there is none. There must be a Shared.
+func (l *policyLog) Newest() (text []byte, position uint64, err error) {
 	heads, err := l.Shared.Heads([]string{ledger.AccessLedger})
 	if err != nil {
 		return nil, 0, err
@@ -140,4 +141,30 @@ func (l *Log) Newest() (text []byte, position uint64, err error) {
 		}
 	}
 	return nil, 0, nil
+}
+
+// listenForPolicies returns the store with a channel that says when another daemon may have recorded a policy. It says
+// so from the time at which somebody, the keeper, asks the returned store for Changes; so the store tells of its
+// changes once.
+func listenForPolicies(shared fleet.Shared) (store fleet.Shared, changed <-chan struct{}) {
+	c := make(chan struct{}, 1)
+	return policyListener{shared, c}, c
+}
+
+type policyListener struct {
+	fleet.Shared
+	changed chan<- struct{}
+}
+
+// Changes implements fleet.Shared.
+func (l policyListener) Changes(f func(names ...string)) (stop func()) {
+	return l.Shared.Changes(func(names ...string) {
+		if len(names) == 0 || slices.Contains(names, ledger.AccessLedger) {
+			select {
+			case l.changed <- struct{}{}:
+			default: // whoever reads the first one finds both changes
+			}
+		}
+		f(names...)
+	})
 }

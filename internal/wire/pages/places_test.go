@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package places
+package pages
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 // A place is found by the keeper that hid it, in its list, and by nobody else.
 func TestOnlyItsKeeperFindsAPlace(t *testing.T) {
 	t.Parallel()
-	k := New(nil)
+	k := NewPlaces(nil)
 	for _, name := range []string{"a", "hidden/1", strings.Repeat("n", 255)} {
 		place := k.Hide("ledgers of p/", name)
 		if got, ok := k.Find("ledgers of p/", place); !ok || got != name {
@@ -20,7 +20,7 @@ func TestOnlyItsKeeperFindsAPlace(t *testing.T) {
 		changed[len(changed)/2] ^= 1
 		for what, found := range map[string]func() (string, bool){
 			"another list":      func() (string, bool) { return k.Find("ledgers of q/", place) },
-			"another keeper":    func() (string, bool) { return New(nil).Find("ledgers of p/", place) },
+			"another keeper":    func() (string, bool) { return NewPlaces(nil).Find("ledgers of p/", place) },
 			"a changed place":   func() (string, bool) { return k.Find("ledgers of p/", string(changed)) },
 			"a cut place":       func() (string, bool) { return k.Find("ledgers of p/", place[:20]) },
 			"no place":          func() (string, bool) { return k.Find("ledgers of p/", "") },
@@ -36,11 +36,11 @@ func TestOnlyItsKeeperFindsAPlace(t *testing.T) {
 // The next page may come from another daemon, which has the same secret; without it nothing is found.
 func TestPlacesOfOtherDaemons(t *testing.T) {
 	t.Parallel()
-	place := New([]byte("secret")).Hide("l", "a")
-	if name, ok := New([]byte("secret")).Find("l", place); !ok || name != "a" {
+	place := NewPlaces([]byte("secret")).Hide("l", "a")
+	if name, ok := NewPlaces([]byte("secret")).Find("l", place); !ok || name != "a" {
 		t.Errorf("found %q, %v", name, ok)
 	}
-	if name, ok := New([]byte("another")).Find("l", place); ok {
+	if name, ok := NewPlaces([]byte("another")).Find("l", place); ok {
 		t.Errorf("found %q with another secret", name)
 	}
 }
@@ -48,7 +48,7 @@ func TestPlacesOfOtherDaemons(t *testing.T) {
 // Places tell nothing: neither the name nor its length, nor whether two are the same.
 func TestPlacesTellNothing(t *testing.T) {
 	t.Parallel()
-	k := New(nil)
+	k := NewPlaces(nil)
 	short, long := k.Hide("l", "a"), k.Hide("l", strings.Repeat("secret/", 30))
 	if len(short) != len(long) {
 		t.Errorf("%d and %d bytes; want as many", len(short), len(long))

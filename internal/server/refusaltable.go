@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package refusals remembers, in memory and since the daemon was started, which charges the ledgers have refused.
-//
-// A refused charge is no entry: nothing was charged, and a stored row for each would let whoever is refused fill the
-// store. What is remembered is bounded for the same reason, by the number of ledgers and by bytes, and every text in
-// it was shortened before. Where there is no more room, those ledgers are forgotten first that were not refused for
-// the longest time, and an answer says since when it counts.
-package refusals
+package server
 
 import (
 	"context"
@@ -27,23 +21,23 @@ import (
 
 // What is remembered. With all ledgers as full as they can be, bytes are the narrower bound.
 const (
-	maxLedgers = 1000
-	maxBytes   = 8 << 20
-	maxNewest  = 10 // of one ledger
+	maxRefusalLedgers = 1000
+	maxRefusalBytes   = 8 << 20
+	maxNewest         = 10 // of one ledger
 
-	maxDetail = 512 // bytes of what a refusal said
-	maxListed = 4   // shortfalls, and mechanisms that would have fit
-	// overhead is about what a ledger takes besides its name and its refusals.
-	overhead = 600
+	maxRefusalDetail = 512 // bytes of what a refusal said
+	maxListed        = 4   // shortfalls, and mechanisms that would have fit
+	// refusalOverhead is about what a ledger takes besides its name and its refusals.
+	refusalOverhead = 600
 )
 
-// counted are the refusals that are remembered: those by a ledger's budget, plan or state. A number of a lane that is
-// out of order, for example, is a mistake of the request's.
-var counted = []error{ledger.ErrBudget, ledger.ErrClosed, ledger.ErrReservation, ledger.ErrUnreconciled,
+// remembered are the refusals by a ledger's budget, plan or state. A number of a lane that is out of order, for example,
+// is a mistake of the request's.
+var remembered = []error{ledger.ErrBudget, ledger.ErrClosed, ledger.ErrReservation, ledger.ErrUnreconciled,
 	ledger.ErrEnded, ledger.ErrDataset, ledger.ErrOutOfRange}
 
-// Config is what a table is made of.
-type Config struct {
+// refusalConfig is what a table is made of.
+type refusalConfig struct {
 	Now func() time.Time
 	// Say returns what a refusal says: its code, reason, detail and what budgets lacked.
 	Say func(error) *pb.Refusal
@@ -53,30 +47,36 @@ type Config struct {
 	Refused func(name string, err error)
 }
 
-// Table remembers refusals. It is safe for concurrent use.
-type Table struct {
-	config  Config
+// refusals remembers, in memory and since the daemon was started, which charges the ledgers have refused. It is safe for
+// concurrent use.
+//
+// A refused charge is no entry: nothing was charged, and a stored row for each would let whoever is refused fill the
+// store. What is remembered is bounded for the same reason, by the number of ledgers and by bytes, and every text in
+// it was shortened before. Where there is no more room, those ledgers are forgotten first that were not refused for
+// the longest time, and an answer says since when it counts.
+type refusals struct {
+	config  refusalConfig
 	started time.Time
 
 	mu      sync.Mutex // held for moments only
-	ledgers *simplelru.LRU[string, *refused]
+	ledgers *simplelru.LRU[string, *refusalsOf]
 	bytes   int
 	forgot  time.Time // when a ledger was last forgotten; the start if none was
 }
 
-// refused is what one ledger has refused.
-type refused struct {
+// refusalsOf is what one ledger has refused.
+type refusalsOf struct {
 	count  uint64
 	since  time.Time         // the ledger's refusals are counted since then
 	newest [maxNewest][]byte // encoded pb.Refusals; that numbered n from 0 is at n % maxNewest
 	bytes  int
 }
 
-// New returns an empty table, which counts from now on.
-func New(c Config) *Table {
-	t := &Table{config: c, started: c.Now()}
+// newRefusals returns an empty table, which counts from now on.
+func newRefusals(c refusalConfig) *refusals {
+	t := &refusals{config: c, started: c.Now()}
 	t.forgot = t.started
-	ledgers, err := simplelru.NewLRU[string, *refused](maxLedgers, t.forget)
+	ledgers, err := simplelru.NewLRU[string, *refusalsOf](maxRefusalLedgers, t.forget)
 	if err != nil {
 		panic(err) // only for a size that is not positive
 	}
@@ -85,18 +85,18 @@ func New(c Config) *Table {
 }
 
 // forget counts what was taken from the list.
-func (t *Table) forget(_ string, r *refused) {
+func (t *refusals) forget(_ string, r *refusalsOf) {
 	t.bytes -= r.bytes
 	t.forgot = t.config.Now()
 }
 
 // Add remembers that a request in a writer's lane has ended with an error, if the ledger has refused it.
-func (t *Table) Add(name string, w ledger.Writer, sequence uint64, err error) {
+func (t *refusals) Add(name string, w ledger.Writer, sequence uint64, err error) {
 	t.add(name, w, sequence, 0, err)
 }
 
 // AddSet does so for a request about several ledgers: each of them remembers its own refusal.
-func (t *Table) AddSet(w ledger.Writer, sequence uint64, err error) {
+func (t *refusals) AddSet(w ledger.Writer, sequence uint64, err error) {
 	var refusal *ledger.SetRefusal
 	if !errors.As(err, &refusal) {
 		return
@@ -106,8 +106,8 @@ func (t *Table) AddSet(w ledger.Writer, sequence uint64, err error) {
 	}
 }
 
-func (t *Table) add(name string, w ledger.Writer, sequence uint64, of uint32, err error) {
-	if !counts(err) {
+func (t *refusals) add(name string, w ledger.Writer, sequence uint64, of uint32, err error) {
+	if !toRemember(err) {
 		return
 	}
 	if t.config.Refused != nil {
@@ -115,7 +115,7 @@ func (t *Table) add(name string, w ledger.Writer, sequence uint64, of uint32, er
 	}
 	m := t.config.Say(err)
 	m.Principal, m.Writer, m.Sequence, m.SetLedgers = w.Principal, w.Name, sequence, of
-	m.Detail = wire.Cut(strings.TrimPrefix(m.GetDetail(), "ledger "+name+": "), maxDetail)
+	m.Detail = wire.Cut(strings.TrimPrefix(m.GetDetail(), "ledger "+name+": "), maxRefusalDetail)
 	if x := m.GetBudgetExceeded(); x != nil {
 		m.BudgetExceeded = &pb.BudgetExceeded{Shortfalls: x.GetShortfalls()[:min(len(x.GetShortfalls()), maxListed)],
 			Fits: x.GetFits()[:min(len(x.GetFits()), maxListed)]}
@@ -130,7 +130,7 @@ func (t *Table) add(name string, w ledger.Writer, sequence uint64, of uint32, er
 	r, ok := t.ledgers.Get(name)
 	if !ok {
 		// If this ledger was forgotten itself, that was then or before.
-		r = &refused{since: t.forgot, bytes: overhead + len(name)}
+		r = &refusalsOf{since: t.forgot, bytes: refusalOverhead + len(name)}
 		t.bytes += r.bytes
 		t.ledgers.Add(name, r)
 	}
@@ -140,13 +140,13 @@ func (t *Table) add(name string, w ledger.Writer, sequence uint64, of uint32, er
 	r.count++
 	r.bytes += more
 	t.bytes += more
-	for t.bytes > maxBytes && t.ledgers.Len() > 1 {
+	for t.bytes > maxRefusalBytes && t.ledgers.Len() > 1 {
 		t.ledgers.RemoveOldest()
 	}
 }
 
-func counts(err error) bool {
-	for _, c := range counted {
+func toRemember(err error) bool {
+	for _, c := range remembered {
 		if errors.Is(err, c) {
 			return true
 		}
@@ -155,7 +155,7 @@ func counts(err error) bool {
 }
 
 // ListRefusals implements the API.
-func (t *Table) ListRefusals(ctx context.Context, req *pb.ListRefusalsRequest) (*pb.ListRefusalsResponse, error) {
+func (t *refusals) ListRefusals(ctx context.Context, req *pb.ListRefusalsRequest) (*pb.ListRefusalsResponse, error) {
 	if err := wire.CheckLedgerName("ledger", req.GetLedger()); err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (t *Table) ListRefusals(ctx context.Context, req *pb.ListRefusalsRequest) (
 	}
 	count, since, newest := t.of(req.GetLedger())
 	answer := &pb.ListRefusalsResponse{Count: count, CountStartTime: timestamppb.New(since),
-		StartTime: timestamppb.New(t.started), Text: text(t.started, since)}
+		StartTime: timestamppb.New(t.started), Text: refusalsSince(t.started, since)}
 	for _, encoded := range newest {
 		m := &pb.Refusal{}
 		if err := proto.Unmarshal(encoded, m); err != nil {
@@ -176,7 +176,7 @@ func (t *Table) ListRefusals(ctx context.Context, req *pb.ListRefusalsRequest) (
 }
 
 // of returns what is remembered of a ledger, the newest refusal first.
-func (t *Table) of(name string) (count uint64, since time.Time, newest [][]byte) {
+func (t *refusals) of(name string) (count uint64, since time.Time, newest [][]byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, ok := t.ledgers.Peek(name)
@@ -189,12 +189,12 @@ func (t *Table) of(name string) (count uint64, since time.Time, newest [][]byte)
 	return r.count, r.since, newest
 }
 
-// text says whose refusals these are, and since when.
-func text(started, since time.Time) string {
+// refusalsSince says whose refusals these are, and since when.
+func refusalsSince(started, since time.Time) string {
 	const form = "2 Jan 2006, 15:04:05 UTC"
 	s := fmt.Sprintf("What this daemon has refused since it was started on %s", started.UTC().Format(form))
 	if since.After(started) {
-		s += fmt.Sprintf("; it has room for %d ledgers, and may have forgotten refusals before %s", maxLedgers,
+		s += fmt.Sprintf("; it has room for %d ledgers, and may have forgotten refusals before %s", maxRefusalLedgers,
 			since.UTC().Format(form))
 	}
 	return s + ". Where several daemons serve the ledgers, each knows of its own refusals only. Requests that were " +

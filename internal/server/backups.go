@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backups sends copies of the store to clients.
-package backups
+package server
 
 import (
 	"context"
@@ -19,8 +18,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// chunkSize is the number of bytes of the copy in one message.
-const chunkSize = 256 << 10
+// backupChunk is the number of bytes of the copy in one message.
+const backupChunk = 256 << 10
 
 // copier is a store that can be copied while it serves. The copy is a file, with its size in
 // bytes.
@@ -28,16 +27,16 @@ type copier interface {
 	Backup() (content io.ReadCloser, size int64, err error)
 }
 
-// Moved returns why a store that was moved away is not used any more, or nil.
-func Moved(store ledger.Store) error {
+// moved returns why a store that was moved away is not used any more, or nil.
+func moved(store ledger.Store) error {
 	if m, ok := store.(interface{ Moved() error }); ok {
 		return m.Moved()
 	}
 	return nil
 }
 
-// Sender sends copies of a store, one at a time.
-type Sender struct {
+// backupSender sends copies of a store to clients, one at a time.
+type backupSender struct {
 	Store    ledger.Store
 	Draining context.Context //nolint:containedctx // ends when the server stops
 	Drained  error           // of copies that are then under way
@@ -51,7 +50,7 @@ type Sender struct {
 
 // Send answers a request. The copy is made at once and sent from there, so a slow client
 // holds up nothing. It ends early when the server stops.
-func (s *Sender) Send(_ *pb.BackupRequest, stream pb.Admin_BackupServer) error {
+func (s *backupSender) Send(_ *pb.BackupRequest, stream pb.Admin_BackupServer) error {
 	store, ok := s.Store.(copier)
 	if !ok {
 		return status.Error(codes.Unimplemented, "backup: this store cannot be copied while it serves")
@@ -71,7 +70,7 @@ func (s *Sender) Send(_ *pb.BackupRequest, stream pb.Admin_BackupServer) error {
 
 // copy sends everything but the final message. Once a client has that message it may ask for
 // another backup at once.
-func (s *Sender) copy(copied func() (io.ReadCloser, int64, error),
+func (s *backupSender) copy(copied func() (io.ReadCloser, int64, error),
 	stream pb.Admin_BackupServer) (end *pb.BackupResponse_End, err error) {
 	if !s.copying.TryLock() {
 		return nil, status.Error(codes.Aborted, "backup: another one is under way; allowed: one at a time")
@@ -97,7 +96,7 @@ func (s *Sender) copy(copied func() (io.ReadCloser, int64, error),
 
 // chunks reads content to its end in chunks. Each chunk has memory of its own, because gRPC may
 // still hold the one before.
-func (s *Sender) chunks(ctx context.Context, content io.Reader, chunk func([]byte) error) error {
+func (s *backupSender) chunks(ctx context.Context, content io.Reader, chunk func([]byte) error) error {
 	for {
 		if s.Draining.Err() != nil {
 			return s.Drained
@@ -105,7 +104,7 @@ func (s *Sender) chunks(ctx context.Context, content io.Reader, chunk func([]byt
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b := make([]byte, chunkSize)
+		b := make([]byte, backupChunk)
 		n, err := io.ReadFull(content, b)
 		if n > 0 {
 			if err := chunk(b[:n]); err != nil {
