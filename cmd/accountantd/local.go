@@ -7,11 +7,26 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpaccountant/accountant/internal/local"
 	"github.com/dpaccountant/accountant/internal/version"
+)
+
+// The programs of one user share ledgers without a standing daemon: Client.local in Python. docs/decisions/local.md says
+// how both sides agree on who starts the daemon and when it ends. In the ledger directory, each program that uses it
+// holds a shared lock (flock) on the file localLock. The kernel takes the lock away when the program ends, however it
+// ends. The daemon waits until nobody holds the lock any more.
+const (
+	// localLock is locked by every program that uses the ledger directory.
+	localLock = "local.lock"
+	// localSocket is the daemon's own socket. It has another name than the socket of a daemon
+	// that somebody started by hand, so that programs can tell the two apart.
+	localSocket = "local.sock"
+	// localGrace is how long a daemon that nobody uses waits before it ends, so that a program
+	// which is started again finds it.
+	localGrace = time.Second
 )
 
 const localHelp = `Serve the ledgers in DIR to the programs of one user, as long as one of them
@@ -53,9 +68,16 @@ func localCommand(env []string, serve func(context.Context, settings) error) *co
 func whileUsed(ctx context.Context, data string) (context.Context, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	note := fmt.Sprintf("process %d, accountantd %s\n", os.Getpid(), version.String())
-	if err := local.WhileUsed(filepath.Join(data, local.LockFile), note, local.Grace, cancel); err != nil {
+	if err := whileLocked(filepath.Join(data, localLock), note, localGrace, cancel); err != nil {
 		cancel()
 		return nil, err
 	}
 	return ctx, nil
+}
+
+// onNetwork says why a directory is refused.
+func onNetwork(dir, name string) error {
+	return fmt.Errorf("%s is on a network file system (%s), where locks and syncing cannot be relied on, so a charge "+
+		"could be lost; use a directory on this machine's own disk, or run accountantd where the disk is and give its "+
+		"address to the programs", dir, name)
 }

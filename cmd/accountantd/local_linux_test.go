@@ -9,14 +9,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/dpaccountant/accountant/internal/local"
 )
 
 // use holds the lock that a program which uses a directory holds.
 func use(t *testing.T, dir string) *os.File {
 	t.Helper()
-	f, err := os.OpenFile(filepath.Join(dir, local.LockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, localLock), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +32,7 @@ func TestLocal(t *testing.T) {
 	dir := dataDir(t)
 	one := use(t, dir)
 	d := startBy(t, binary, "local", "--data", dir)
-	if d.ready["listen"] != "" || d.ready["http"] != "" || d.ready["socket"] != filepath.Join(dir, local.SocketFile) {
+	if d.ready["listen"] != "" || d.ready["http"] != "" || d.ready["socket"] != filepath.Join(dir, localSocket) {
 		t.Errorf("ready: %v", d.ready)
 	}
 	two := use(t, dir)
@@ -43,18 +41,18 @@ func TestLocal(t *testing.T) {
 	}
 	_ = one.Close()
 	select {
-	case <-time.After(2 * local.Grace):
+	case <-time.After(2 * localGrace):
 	case <-d.done:
 		t.Fatalf("it ended while it was used\n%s", d.stderr)
 	}
 	_ = two.Close()
 	for {
 		three := use(t, dir)
-		if _, err := os.Stat(filepath.Join(dir, local.SocketFile)); err != nil {
+		if _, err := os.Stat(filepath.Join(dir, localSocket)); err != nil {
 			break // it has ended, and with it the lock
 		}
 		_ = three.Close()
-		time.Sleep(2 * local.Grace) // nobody uses it for so long
+		time.Sleep(2 * localGrace) // nobody uses it for so long
 	}
 	next := startBy(t, binary, "local", "--data", dir) // the store is free
 	if err := <-d.done; err != nil {

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/access"
-	"github.com/dpaccountant/accountant/internal/local"
 	"github.com/dpaccountant/accountant/internal/persist/archive"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
@@ -132,8 +131,8 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		return err
 	}
 	if s.local {
-		config.Socket = filepath.Join(s.data, local.SocketFile)
-		if err := local.CheckFileSystem(s.data); err != nil {
+		config.Socket = filepath.Join(s.data, localSocket)
+		if err := checkFileSystem(s.data); err != nil {
 			return err
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/subject"
 	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
-	"github.com/dpaccountant/accountant/internal/wire/sets"
 )
 
 // QueryPrivacySet implements the API. All answers together take the turns of one question.
@@ -61,7 +61,7 @@ func (s *service) QueryPrivacySet(ctx context.Context,
 
 // members returns the names of a set's ledgers, in the order of their bytes. Of those in a range it returns
 // the ones that the caller may see.
-func (s *service) members(ctx context.Context, m sets.Members) (names []string, err error) {
+func (s *service) members(ctx context.Context, m wire.Members) (names []string, err error) {
 	for _, name := range m.Names {
 		if err := passage(ctx).Member(name); err != nil {
 			return nil, err

@@ -17,7 +17,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/wire"
-	"github.com/dpaccountant/accountant/internal/wire/sets"
 )
 
 // isSeveral reports whether a lane is about several ledgers: it names them, or the journal of what was reserved in
@@ -127,7 +126,7 @@ func (r *several) readLedgers(v *ledger.Together) error {
 		return wire.Invalid("lane.ledger", wire.Quote(name), "a ledger that users charge, or to leave it out where "+
 			"lane.ledgers is given")
 	}
-	members, err := sets.ToMembers("lane.ledgers", r.lane.GetLedgers())
+	members, err := wire.ToMembers("lane.ledgers", r.lane.GetLedgers())
 	if err != nil {
 		return err
 	}

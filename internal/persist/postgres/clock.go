@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/dpaccountant/accountant/internal/persist/postgres/schema"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 )
 
 // mostApart is how far the clocks of the database and of this machine may be apart without notice. NTP keeps them
@@ -22,9 +22,9 @@ func (s *Store) Ahead() (ahead time.Duration, err error) {
 		var there time.Time
 		asked := time.Now()
 		var tables int64
-		err := c.QueryRow(ctx, "SELECT clock_timestamp(), coalesce(max(version_id), 0) FROM "+schema.Table+
+		err := c.QueryRow(ctx, "SELECT clock_timestamp(), coalesce(max(version_id), 0) FROM "+inspect.VersionsTable+
 			" WHERE is_applied").Scan(&there, &tables)
-		if tables > schema.Newest() {
+		if tables > inspect.NewestVersion() {
 			s.outdated.Store(true)
 		}
 		within := time.Since(asked) / 2

@@ -12,7 +12,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"github.com/dpaccountant/accountant/internal/persist/postgres/schema"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 )
 
 // migrate makes the tables, or brings those of an earlier version up to date, one daemon at a time.
@@ -25,20 +25,20 @@ func migrate(ctx context.Context, config *pgx.ConnConfig, id string) error {
 	if err != nil {
 		return err
 	}
-	goose, err := goose.NewProvider(goose.DialectPostgres, db, schema.Scripts(), goose.WithSessionLocker(locker),
-		goose.WithTableName(schema.Table))
+	goose, err := goose.NewProvider(goose.DialectPostgres, db, inspect.Scripts(), goose.WithSessionLocker(locker),
+		goose.WithTableName(inspect.VersionsTable))
 	if err != nil {
 		return err
 	}
-	newest := schema.Newest()
+	newest := inspect.NewestVersion()
 	ask := func(sql string, to any) error { return db.QueryRowContext(ctx, sql).Scan(to) }
-	stored, err := schema.Stored(ask)
+	stored, err := inspect.StoredVersion(ask)
 	if err != nil {
 		return err
 	}
 	if stored == 0 {
-		if free := schema.Free(ask); free != nil {
-			if stored, err = schema.Stored(ask); stored == 0 { // nobody has made them in the meantime
+		if free := inspect.FreeOfOthers(ask); free != nil {
+			if stored, err = inspect.StoredVersion(ask); stored == 0 { // nobody has made them in the meantime
 				return errors.Join(free, err)
 			}
 		}
@@ -50,7 +50,7 @@ func migrate(ctx context.Context, config *pgx.ConnConfig, id string) error {
 		if _, err := goose.Up(ctx); err != nil {
 			return fmt.Errorf("making the tables, which the database's user needs the right to do: %w", err)
 		}
-		if stored, err = schema.Stored(ask); err != nil {
+		if stored, err = inspect.StoredVersion(ask); err != nil {
 			return err
 		}
 	}

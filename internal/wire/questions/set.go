@@ -5,18 +5,18 @@ package questions
 import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
-	"github.com/dpaccountant/accountant/internal/wire/sets"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // SetQuery is what a QueryPrivacySetRequest asks.
 type SetQuery struct {
-	Members  sets.Members
+	Members  wire.Members
 	Question accountant.Question
 }
 
 // ToSetQuestion converts a query about several ledgers.
 func ToSetQuestion(r *pb.QueryPrivacySetRequest) (q SetQuery, err error) {
-	if q.Members, err = sets.ToMembers("set", r.GetSet()); err != nil {
+	if q.Members, err = wire.ToMembers("set", r.GetSet()); err != nil {
 		return SetQuery{}, err
 	}
 	switch g := r.GetGiven().(type) {

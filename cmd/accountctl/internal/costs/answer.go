@@ -21,9 +21,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
-	"github.com/dpaccountant/accountant/internal/offline"
 )
 
 // longestQuestion bounds a question, in bytes; the largest workload takes less.
@@ -124,13 +124,13 @@ func answerOne(ctx context.Context, question *accountantv1.Asked) *accountantv1.
 // methods answer requests in their binary form, as the daemon and the other commands do.
 var methods = map[string]func(request []byte, stop func() bool) ([]byte, error){
 	"QueryPrivacy": method(func(r *accountantv1.QueryPrivacyRequest, stop func() bool) ([]byte, error) {
-		return marshal(offline.Privacy(r, accountant.Ask, stop))
+		return marshal(workloads.Privacy(r, accountant.Ask, stop))
 	}),
 	"QueryPrivacyCurve": method(func(r *accountantv1.QueryPrivacyCurveRequest, stop func() bool) ([]byte, error) {
-		return marshal(offline.Curve(r, stop))
+		return marshal(workloads.Curve(r, stop))
 	}),
 	"Calibrate": method(func(r *accountantv1.CalibrateRequest, stop func() bool) ([]byte, error) {
-		return marshal(offline.Calibrate(r, stop))
+		return marshal(workloads.Calibrate(r, stop))
 	}),
 	"Explain": method(func(r *accountantv1.QueryPrivacyRequest, stop func() bool) ([]byte, error) {
 		e, err := explain(r, stop)

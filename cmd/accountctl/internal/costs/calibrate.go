@@ -18,7 +18,6 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
-	"github.com/dpaccountant/accountant/internal/offline"
 	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
@@ -139,7 +138,7 @@ func calibrated(p *cli.Program, c *cobra.Command, w *workloads.Described,
 		})
 	}
 	defer p.Progress("calibrating").End()
-	out, err := offline.Calibrate(r, func() bool { return c.Context().Err() != nil })
+	out, err := workloads.Calibrate(r, func() bool { return c.Context().Err() != nil })
 	if interrupted := c.Context().Err(); interrupted != nil {
 		return nil, interrupted
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/offline"
 )
 
 func compute(p *cli.Program) *cobra.Command {
@@ -96,7 +95,7 @@ says and assumes.
 // interrupt ends it.
 func solve(interrupted func() error, r *accountantv1.QueryPrivacyRequest,
 	named *analysis) (*accountantv1.QueryPrivacyResponse, error) {
-	out, err := offline.Privacy(r, named.ask, func() bool { return interrupted() != nil })
+	out, err := workloads.Privacy(r, named.ask, func() bool { return interrupted() != nil })
 	if err == nil {
 		err = interrupted()
 	}

@@ -17,7 +17,6 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/num"
-	"github.com/dpaccountant/accountant/internal/offline"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
@@ -126,7 +125,7 @@ func (s *subject) askCurve(p *cli.Program, c *cobra.Command,
 	}
 	r.Subject = &accountantv1.QueryPrivacyCurveRequest_Workload{Workload: s.workload.Workload}
 	defer p.Progress("computing").End()
-	out, err := offline.Curve(r, func() bool { return c.Context().Err() != nil })
+	out, err := workloads.Curve(r, func() bool { return c.Context().Err() != nil })
 	if interrupted := c.Context().Err(); interrupted != nil {
 		return nil, interrupted
 	}

@@ -11,11 +11,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
-	"github.com/dpaccountant/accountant/internal/offline"
 	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -110,7 +110,7 @@ func (f misfit) noise(i int) string {
 		TargetEpsilon: &f.within.Epsilon, TargetDelta: &f.within.Delta,
 	}
 	request.Event.Count = max(request.Event.GetCount(), 1)
-	answer, err := offline.Calibrate(request, f.stop)
+	answer, err := workloads.Calibrate(request, f.stop)
 	if err != nil || f.stop() {
 		return ""
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire/sets"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // Help explains how several ledgers are named.
@@ -96,7 +96,7 @@ func (f *Flags) Take(c *cobra.Command, args []string) (l Ledgers, rest []string,
 			return l, rest, cli.Usage(c, "NAME: %q has a comma beside which a name is missing", args[0])
 		}
 	}
-	_, err = sets.ToMembers("set", l.set)
+	_, err = wire.ToMembers("set", l.set)
 	return l, rest, err
 }
 

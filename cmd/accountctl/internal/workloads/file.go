@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package workloads reads what to charge or to ask about: a workload file (file.go), or
-// one mechanism from flags in its place (charge.go).
+// one mechanism from flags in its place (charge.go). It answers questions about them without a daemon, with the numbers
+// that a daemon answers (offline.go): for the commands, and for programs that ask them (accountctl answer).
 package workloads
 
 import (

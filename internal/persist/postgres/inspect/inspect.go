@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package inspect looks at a database as a daemon would find it, and changes nothing: what it promises about
-// acknowledged commits, what lies between, what the user may do, and which store it has.
+// acknowledged commits, what lies between, what the user may do, which store it has, and which version its tables are
+// (schema.go has all of them).
 package inspect
 
 import (
@@ -18,7 +19,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/schema"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -165,17 +165,17 @@ func (f *Facts) user(ctx context.Context, c *pgx.Conn) error {
 		ARRAY(SELECT tablename::text FROM r
 			WHERE schemaname = current_schema() AND tablename = ANY($1) AND NOT pg_has_role(tableowner, 'usage')
 			ORDER BY 1)`
-	return c.QueryRow(ctx, ask, schema.Tables()).Scan(&f.User, &f.Superuser, &f.Schema, &f.MayCreate, &f.Lacks,
+	return c.QueryRow(ctx, ask, Tables()).Scan(&f.User, &f.Superuser, &f.Schema, &f.MayCreate, &f.Lacks,
 		&f.NotOwner)
 }
 
 // store reads which store the database has.
 func (f *Facts) store(ctx context.Context, c *pgx.Conn) (err error) {
-	f.Newest = schema.Newest()
+	f.Newest = NewestVersion()
 	if !f.Readable() {
 		return nil
 	}
-	f.Tables, err = schema.Stored(func(sql string, to any) error { return c.QueryRow(ctx, sql).Scan(to) })
+	f.Tables, err = StoredVersion(func(sql string, to any) error { return c.QueryRow(ctx, sql).Scan(to) })
 	if err != nil || f.Tables == 0 || !f.Readable() {
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/schema"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -51,12 +50,12 @@ func TestLookFindsWhatADaemonFinds(t *testing.T) {
 	defer func() { _ = c.Close(ctx) }()
 	found, err := c.Query(ctx, "SELECT relname::text FROM pg_class "+
 		"WHERE relnamespace = current_schema()::regnamespace "+
-		"AND relkind IN ('r', 'p', 'v') AND NOT relispartition AND relname <> $1", schema.Table)
+		"AND relkind IN ('r', 'p', 'v') AND NOT relispartition AND relname <> $1", inspect.VersionsTable)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
-	named := schema.Tables()
+	named := inspect.Tables()
 	slices.Sort(tables)
 	slices.Sort(named)
 	if err != nil || !slices.Equal(tables, named) {

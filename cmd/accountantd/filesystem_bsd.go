@@ -2,7 +2,7 @@
 
 //go:build darwin || freebsd
 
-package local
+package main
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CheckFileSystem returns an error if dir is on a file system on which locks and syncing cannot
+// checkFileSystem returns an error if dir is on a file system on which locks and syncing cannot
 // be relied on.
-func CheckFileSystem(dir string) error {
+func checkFileSystem(dir string) error {
 	var about unix.Statfs_t
 	if err := unix.Statfs(dir, &about); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)

@@ -2,7 +2,7 @@
 
 //go:build linux || darwin || freebsd
 
-package local
+package main
 
 import (
 	"errors"
@@ -14,13 +14,13 @@ import (
 	"github.com/dpaccountant/accountant/internal/durable"
 )
 
-// WhileUsed writes note into the lock file at path, and calls unused once no process has held a
+// whileLocked writes note into the lock file at path, and calls unused once no process has held a
 // lock on the file for the time grace. From then on it holds the lock exclusively until this
 // process ends: a program that comes now waits for that, and starts another daemon.
 //
 // The lock must be taken once the store is open, because whoever finds the lock free and the
 // socket silent may start a daemon.
-func WhileUsed(path, note string, grace time.Duration, unused func()) error {
+func whileLocked(path, note string, grace time.Duration, unused func()) error {
 	// A plain descriptor, which no finalizer closes: closing it would give the lock back.
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {

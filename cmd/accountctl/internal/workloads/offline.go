@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package offline answers questions about workloads without a daemon, with the numbers that a daemon answers. It is for
-// the commands, and for programs that ask them (accountctl answer).
-package offline
+package workloads
 
 import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"

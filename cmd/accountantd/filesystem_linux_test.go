@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package local
+package main
 
 import (
 	"strings"
@@ -10,10 +10,10 @@ import (
 )
 
 func TestCheckFileSystem(t *testing.T) {
-	if err := CheckFileSystem("/proc"); err != nil { // of this machine, at any rate
+	if err := checkFileSystem("/proc"); err != nil { // of this machine, at any rate
 		t.Error(err)
 	}
-	if err := CheckFileSystem(t.TempDir() + "/missing"); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if err := checkFileSystem(t.TempDir() + "/missing"); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Error(err)
 	}
 	// The numbers of statfs(2) and of the kernel's include/uapi/linux/magic.h.

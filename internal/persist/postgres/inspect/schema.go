@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema is the tables of the database in their versions, without what makes them.
-package schema
+package inspect
 
 import (
 	"embed"
@@ -16,8 +15,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Table is where the database has the versions of its tables.
-const Table = "schema_version"
+// VersionsTable is where the database has the versions of its tables.
+const VersionsTable = "schema_version"
 
 // Scripts are the files that make the tables, a version each.
 func Scripts() fs.FS {
@@ -28,8 +27,8 @@ func Scripts() fs.FS {
 	return scripts
 }
 
-// makes finds the tables and views that a script makes.
-var makes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^CREATE (?:TABLE|VIEW) (\w+)`) })
+// makesTable finds the tables and views that a script makes.
+var makesTable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^CREATE (?:TABLE|VIEW) (\w+)`) })
 
 // Tables are the names of the tables and views in which the ledgers are, as the scripts make them.
 func Tables() (names []string) {
@@ -38,7 +37,7 @@ func Tables() (names []string) {
 			return err
 		}
 		text, err := fs.ReadFile(Scripts(), path)
-		for _, found := range makes().FindAllSubmatch(text, -1) {
+		for _, found := range makesTable().FindAllSubmatch(text, -1) {
 			names = append(names, string(found[1]))
 		}
 		return err
@@ -49,8 +48,8 @@ func Tables() (names []string) {
 	return names
 }
 
-// Newest returns the newest version that this program knows.
-func Newest() (newest int64) {
+// NewestVersion returns the newest version that this program knows.
+func NewestVersion() (newest int64) {
 	names, err := fs.Glob(Scripts(), "*.sql")
 	if err != nil {
 		panic(err) // the pattern is right
@@ -65,24 +64,24 @@ func Newest() (newest int64) {
 	return newest
 }
 
-// ours is whether the table of versions is there. Other programs have one of the same name.
-const ours = "EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema() " +
-	"AND table_name = '" + Table + "' AND column_name = 'version_id')"
+// ourTable is whether the table of versions is there. Other programs have one of the same name.
+const ourTable = "EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema() " +
+	"AND table_name = '" + VersionsTable + "' AND column_name = 'version_id')"
 
-// Stored returns the version of a database's tables, by a function that asks for one value. It is 0 if there are none.
-func Stored(ask func(sql string, to any) error) (version int64, err error) {
+// StoredVersion returns the version of a database's tables, by a function that asks for one value. It is 0 if there are none.
+func StoredVersion(ask func(sql string, to any) error) (version int64, err error) {
 	var there bool
-	if err := ask("SELECT "+ours, &there); err != nil || !there {
+	if err := ask("SELECT "+ourTable, &there); err != nil || !there {
 		return 0, err
 	}
-	err = ask("SELECT coalesce(max(version_id), 0) FROM "+Table+" WHERE is_applied", &version)
+	err = ask("SELECT coalesce(max(version_id), 0) FROM "+VersionsTable+" WHERE is_applied", &version)
 	return version, err
 }
 
-// Free returns why no tables may be made in a database in which Stored has found none, or nil. Which schema is meant
+// FreeOfOthers returns why no tables may be made in a database in which Stored has found none, or nil. Which schema is meant
 // depends on the user's search_path and on which schemas there are. Both may have changed since the tables were made,
 // and beside them an empty store would begin in which nothing is charged.
-func Free(ask func(sql string, to any) error) error {
+func FreeOfOthers(ask func(sql string, to any) error) error {
 	var here, other string
 	if err := ask("SELECT coalesce(current_schema(), '')", &here); err != nil {
 		return err
@@ -94,7 +93,7 @@ func Free(ask func(sql string, to any) error) error {
 	// The table of versions is made before the others, so alone it is in nobody's way if it is one of ours.
 	foreign := "SELECT coalesce(min(tablename), '') FROM pg_catalog.pg_tables WHERE schemaname = current_schema() " +
 		"AND (tablename IN ('" + strings.Join(Tables(), "', '") + "') " +
-		"OR tablename = '" + Table + "' AND NOT " + ours + ")"
+		"OR tablename = '" + VersionsTable + "' AND NOT " + ourTable + ")"
 	if err := ask(foreign, &other); err != nil {
 		return err
 	}
@@ -103,7 +102,7 @@ func Free(ask func(sql string, to any) error) error {
 			"program's, or some were removed; allowed: an empty database, or one with all tables", here, other)
 	}
 	const find = "SELECT coalesce(min(v.schemaname), '') FROM pg_catalog.pg_tables v JOIN pg_catalog.pg_tables p " +
-		"ON p.schemaname = v.schemaname AND p.tablename = 'packs' WHERE v.tablename = '" + Table + "'"
+		"ON p.schemaname = v.schemaname AND p.tablename = 'packs' WHERE v.tablename = '" + VersionsTable + "'"
 	if err := ask(find, &other); err != nil || other == "" {
 		return err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package schema
+package inspect
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 // Each version has a script, and Newest is that of the last one.
 func TestNewest(t *testing.T) {
-	if n := Newest(); n != 1 {
+	if n := NewestVersion(); n != 1 {
 		t.Errorf("the newest version is %d; want 1: a new script changes this number", n)
 	}
 }
@@ -22,7 +22,7 @@ func TestStored(t *testing.T) {
 		err     error
 		version int64
 	}{{false, nil, 0}, {true, nil, 7}, {true, broken, 0}} {
-		got, err := Stored(func(_ string, to any) error {
+		got, err := StoredVersion(func(_ string, to any) error {
 			switch to := to.(type) {
 			case *bool:
 				*to = c.there

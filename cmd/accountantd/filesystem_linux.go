@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package local
+package main
 
 import (
 	"bufio"
@@ -39,9 +39,9 @@ var elsewhere = map[uint32]string{
 	0x7c7c6673:            "a shared folder of Parallels",
 }
 
-// CheckFileSystem returns an error if dir is on a file system on which locks and syncing cannot
+// checkFileSystem returns an error if dir is on a file system on which locks and syncing cannot
 // be relied on.
-func CheckFileSystem(dir string) error {
+func checkFileSystem(dir string) error {
 	var about unix.Statfs_t
 	if err := unix.Statfs(dir, &about); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
