@@ -16,7 +16,6 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/checks"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/costs"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/datasets"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/ledgers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/internal/version"
@@ -83,7 +82,7 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 	},
 		cli.Often(slices.Concat(
 			cli.Under("What mechanisms cost:", costs.Commands()),
-			cli.Under("Ledgers:", slices.Concat(datasets.Commands(), ledgers.Commands())),
+			cli.Under("Ledgers:", ledgers.Commands()),
 			cli.Under("Budgets:", budgets.Commands()),
 			cli.Under("Checks and copies:", checks.Commands()),
 			cli.Under("This program:", []cli.Command{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package datasets
+package ledgers
 
 import (
 	"github.com/spf13/cobra"
@@ -10,11 +10,11 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-func show(p *cli.Program) *cobra.Command {
+func datasetShow(p *cli.Program) *cobra.Command {
 	call := calls.Call[*accountantv1.GetLedgerResponse]{
 		Request: &accountantv1.GetLedgerRequest{},
 		Show: func(p *cli.Program, _ string, a *accountantv1.GetLedgerResponse) error {
-			write(p, a.GetLedger())
+			writeDataset(p, a.GetLedger())
 			return nil
 		},
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package datasets
+package ledgers
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-func statementOf(p *cli.Program) *cobra.Command {
+func datasetStatement(p *cli.Program) *cobra.Command {
 	request := &accountantv1.GetStatementRequest{}
 	call := calls.Call[*accountantv1.Statement]{
 		Request:  request,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package datasets
+package ledgers
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-func amend(p *cli.Program) *cobra.Command {
+func datasetAmend(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "amend ID [--budget BUDGET …] [--independent-of-outputs] " +
 			"[--add-version VERSION [--derived-from ID@VERSION …]] [--max-charge SHARE] [--max-ledger SHARE] " +
@@ -54,14 +54,14 @@ approved in time.
 		return nil
 	}
 	w.Complete = func(ctx context.Context, daemon *client.Client, _ string) error {
-		return complete(ctx, c, daemon, c.Flags().Arg(0), m, caps)
+		return completeAmendment(ctx, c, daemon, c.Flags().Arg(0), m, caps)
 	}
 	return w.Command(p, c)
 }
 
-// complete gives an amendment what was not given and cannot be other than before: the guards
+// completeAmendment gives an amendment what was not given and cannot be other than before: the guards
 // of the budgets with their orders, and a cap beside the one that changes.
-func complete(ctx context.Context, c *cobra.Command, daemon *client.Client, id string, m *accountantv1.AmendDataset,
+func completeAmendment(ctx context.Context, c *cobra.Command, daemon *client.Client, id string, m *accountantv1.AmendDataset,
 	caps *accountantv1.DatasetCaps) error {
 	charge, share := c.Flags().Changed("max-charge"), c.Flags().Changed("max-ledger")
 	if len(m.Budgets) == 0 && !charge && !share {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package datasets holds the commands under "accountctl dataset": they register the datasets
-// whose budgets ledgers spend, show and change them, and state what holds for all the
-// ledgers of one together. One file is one command.
-package datasets
+package ledgers
 
 import (
 	"fmt"
@@ -17,10 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
-// Commands are this package's commands, in the order of the help.
-func Commands() []cli.Command { return []cli.Command{{Name: "dataset", Make: dataset}} }
-
-func dataset(p *cli.Program) *cobra.Command {
+func datasetGroup(p *cli.Program) *cobra.Command {
 	return cli.Group(p, &cobra.Command{
 		Use:   "dataset",
 		Short: "Register datasets, whose budgets all their ledgers share",
@@ -31,11 +25,11 @@ docs/datasets.md explains it with an example.`,
   accountctl dataset list
   accountctl dataset statement survey > privacy.md`,
 	},
-		cli.Command{Name: "create", Make: create},
-		cli.Command{Name: "show", Make: show},
-		cli.Command{Name: "list", Make: list},
-		cli.Command{Name: "amend", Make: amend},
-		cli.Command{Name: "statement", Make: statementOf},
+		cli.Command{Name: "create", Make: datasetCreate},
+		cli.Command{Name: "show", Make: datasetShow},
+		cli.Command{Name: "list", Make: datasetList},
+		cli.Command{Name: "amend", Make: datasetAmend},
+		cli.Command{Name: "statement", Make: datasetStatement},
 	)
 }
 
@@ -69,16 +63,16 @@ func capsFlags(c *cobra.Command, caps *accountantv1.DatasetCaps) {
 		"the largest `share` of the budget, from 0 to 1, that one ledger may take; 0 for no bound")
 }
 
-// state is a dataset's in one word.
-func state(l *accountantv1.Ledger) string {
+// datasetState is a dataset's in one word.
+func datasetState(l *accountantv1.Ledger) string {
 	if l.GetDataset().GetNeedsConfirming() && !l.GetClosed() && !l.GetNeedsReconciling() {
 		return "waits for another officer's approval"
 	}
 	return spelling.State(l)
 }
 
-// write writes a dataset for people.
-func write(p *cli.Program, l *accountantv1.Ledger) {
+// writeDataset writes a dataset for people.
+func writeDataset(p *cli.Program, l *accountantv1.Ledger) {
 	d, s := l.GetDataset(), l.GetDataset().GetSpec()
 	approved := ""
 	if by := d.GetConfirmedBy(); by != "" {
@@ -88,7 +82,7 @@ func write(p *cli.Program, l *accountantv1.Ledger) {
 		{"dataset", spelling.Identifier(s.GetId())},
 		{"title", s.GetTitle()},
 		{"owners", strings.Join(s.GetOwners(), ", ")},
-		{"state", state(l)},
+		{"state", datasetState(l)},
 		{"adjacency", spelling.Adjacency(s.GetAdjacency())},
 		{"privacy unit", s.GetPrivacyUnit()},
 		{"records per unit", fmt.Sprintf("at most %d, by: %s", s.GetMaxRecordsPerUnit(), s.GetBoundEnforcedBy())},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package datasets
+package ledgers
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/guards"
 )
 
-func create(p *cli.Program) *cobra.Command {
+func datasetCreate(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "create ID --adjacency ADJACENCY --max-records-per-unit N --bound-enforced-by RULE " +
 			"(--budget BUDGET … | --derived-from ID@VERSION …) [--independent REASON] " +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package datasets
+package ledgers
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
-func list(p *cli.Program) *cobra.Command {
+func datasetList(p *cli.Program) *cobra.Command {
 	list := calls.List[*accountantv1.Ledger]{
 		Request: &accountantv1.ListLedgersRequest{Prefix: ledger.DatasetsPrefix},
 		Rows: cli.List[*accountantv1.Ledger]{
@@ -25,7 +25,7 @@ func list(p *cli.Program) *cobra.Command {
 				d, s := l.GetDataset(), l.GetDataset().GetSpec()
 				name := spelling.Reference(&accountantv1.DatasetReference{Id: spelling.Identifier(s.GetId()),
 					Version: s.GetVersion()})
-				return []any{name, state(l), spelling.Adjacency(s.GetAdjacency()), s.GetPrivacyUnit(), budgetText(d),
+				return []any{name, datasetState(l), spelling.Adjacency(s.GetAdjacency()), s.GetPrivacyUnit(), budgetText(d),
 					strings.Join(s.GetOwners(), ", "), spelling.Time(l.GetCreateTime()),
 					l.GetCreateTime().AsTime().Format(time.DateOnly)}
 			},
