@@ -41,14 +41,14 @@ const (
 
 // backward has how many uses run back up in the packages with more than are allowed.
 var backward = map[string]int{
-	"internal/access":                  7,  // of 31
-	"internal/interchange":             20, // of 113
-	"internal/loss/allocation":         7,  // of 33
-	"internal/persist/memory":          4,  // of 12
-	"internal/pld/closed":              4,  // of 18
-	"internal/server/bearer":           6,  // of 29
-	"internal/theorem":                 9,  // of 51
-	"internal/web":                     4,  // of 8
+	"internal/access":          7,  // of 31
+	"internal/interchange":     20, // of 113
+	"internal/loss/allocation": 7,  // of 33
+	"internal/persist/memory":  4,  // of 12
+	"internal/pld/closed":      4,  // of 18
+	"internal/server/bearer":   6,  // of 29
+	"internal/theorem":         9,  // of 51
+	"internal/web":             4,  // of 8
 }
 
 // upward are arrows that run up.

@@ -5,7 +5,6 @@ package mechanism
 import (
 	"reflect"
 
-	"github.com/dpaccountant/accountant/internal/mechanism/help"
 	"github.com/dpaccountant/accountant/internal/mechanism/table"
 )
 
@@ -78,13 +77,13 @@ func newSchemas() schemas {
 	for _, m := range kinds {
 		t := reflect.TypeOf(m)
 		k := &Kind{Name: m.Kind(), Number: m.number(), Parameters: table.ParametersOf(t), descriptor: t}
-		k.Help = help.Of[k.Name]
+		k.Help = helpOf[k.Name]
 		if a, ok := m.(alsoKnown); ok {
 			k.Aliases = a.aliases()
 		}
 		for i := range k.Parameters {
 			p := &k.Parameters[i]
-			p.Help = help.Of[k.Name+"."+p.Name]
+			p.Help = helpOf[k.Name+"."+p.Name]
 			k.variable = k.variable || p.Most > 0 || p.Role == table.RoleInside
 		}
 		s.list = append(s.list, k)

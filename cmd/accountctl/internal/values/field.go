@@ -15,7 +15,6 @@ import (
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/api/help"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
@@ -60,7 +59,7 @@ func (v *fieldValue) Set(text string) error { return SetField(v.message, v.field
 
 // FieldHelp is what the help of a flag says of a field: the first sentence of the API's comment, and the range.
 func FieldHelp(f protoreflect.FieldDescriptor) string {
-	comment := help.Of[strings.TrimPrefix(string(f.FullName()), "accountant.v1.")]
+	comment := helpOf[strings.TrimPrefix(string(f.FullName()), "accountant.v1.")]
 	text := FirstSentence(comment)
 	for _, begins := range []string{"Range: ", "Range of each: "} {
 		if _, interval, ok := strings.Cut(comment, begins); ok {
