@@ -14,10 +14,10 @@ import (
 	"github.com/dpaccountant/accountant/internal/version"
 )
 
-// The programs of one user share ledgers without a standing daemon: Client.local in Python. docs/decisions/local.md says
-// how both sides agree on who starts the daemon and when it ends. In the ledger directory, each program that uses it
-// holds a shared lock (flock) on the file localLock. The kernel takes the lock away when the program ends, however it
-// ends. The daemon waits until nobody holds the lock any more.
+// The programs of one user share ledgers without a standing daemon: Client.local in Python. docs/decisions/local.md
+// says how both sides agree on who starts the daemon and when it ends. In the ledger directory, each program that uses
+// it holds a shared lock (flock) on the file localLock. The kernel takes the lock away when the program ends, however
+// it ends. The daemon waits until nobody holds the lock any more.
 const (
 	// localLock is locked by every program that uses the ledger directory.
 	localLock = "local.lock"

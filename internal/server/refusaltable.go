@@ -31,8 +31,8 @@ const (
 	refusalOverhead = 600
 )
 
-// remembered are the refusals by a ledger's budget, plan or state. A number of a lane that is out of order, for example,
-// is a mistake of the request's.
+// remembered are the refusals by a ledger's budget, plan or state. A number of a lane that is out of order, for
+// example, is a mistake of the request's.
 var remembered = []error{ledger.ErrBudget, ledger.ErrClosed, ledger.ErrReservation, ledger.ErrUnreconciled,
 	ledger.ErrEnded, ledger.ErrDataset, ledger.ErrOutOfRange}
 
@@ -47,8 +47,8 @@ type refusalConfig struct {
 	Refused func(name string, err error)
 }
 
-// refusals remembers, in memory and since the daemon was started, which charges the ledgers have refused. It is safe for
-// concurrent use.
+// refusals remembers, in memory and since the daemon was started, which charges the ledgers have refused. It is safe
+// for concurrent use.
 //
 // A refused charge is no entry: nothing was charged, and a stored row for each would let whoever is refused fill the
 // store. What is remembered is bounded for the same reason, by the number of ledgers and by bytes, and every text in

@@ -61,8 +61,8 @@ approved in time.
 
 // completeAmendment gives an amendment what was not given and cannot be other than before: the guards
 // of the budgets with their orders, and a cap beside the one that changes.
-func completeAmendment(ctx context.Context, c *cobra.Command, daemon *client.Client, id string, m *accountantv1.AmendDataset,
-	caps *accountantv1.DatasetCaps) error {
+func completeAmendment(ctx context.Context, c *cobra.Command, daemon *client.Client, id string,
+	m *accountantv1.AmendDataset, caps *accountantv1.DatasetCaps) error {
 	charge, share := c.Flags().Changed("max-charge"), c.Flags().Changed("max-ledger")
 	if len(m.Budgets) == 0 && !charge && !share {
 		return nil

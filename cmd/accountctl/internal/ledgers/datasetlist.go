@@ -25,8 +25,8 @@ func datasetList(p *cli.Program) *cobra.Command {
 				d, s := l.GetDataset(), l.GetDataset().GetSpec()
 				name := spelling.Reference(&accountantv1.DatasetReference{Id: spelling.Identifier(s.GetId()),
 					Version: s.GetVersion()})
-				return []any{name, datasetState(l), spelling.Adjacency(s.GetAdjacency()), s.GetPrivacyUnit(), budgetText(d),
-					strings.Join(s.GetOwners(), ", "), spelling.Time(l.GetCreateTime()),
+				return []any{name, datasetState(l), spelling.Adjacency(s.GetAdjacency()), s.GetPrivacyUnit(),
+					budgetText(d), strings.Join(s.GetOwners(), ", "), spelling.Time(l.GetCreateTime()),
 					l.GetCreateTime().AsTime().Format(time.DateOnly)}
 			},
 			Empty: func() string { return cli.NoDataset },

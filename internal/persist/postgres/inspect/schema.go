@@ -68,7 +68,8 @@ func NewestVersion() (newest int64) {
 const ourTable = "EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema() " +
 	"AND table_name = '" + VersionsTable + "' AND column_name = 'version_id')"
 
-// StoredVersion returns the version of a database's tables, by a function that asks for one value. It is 0 if there are none.
+// StoredVersion returns the version of a database's tables, by a function that asks for one value. It is 0 if there
+// are none.
 func StoredVersion(ask func(sql string, to any) error) (version int64, err error) {
 	var there bool
 	if err := ask("SELECT "+ourTable, &there); err != nil || !there {
@@ -78,9 +79,9 @@ func StoredVersion(ask func(sql string, to any) error) (version int64, err error
 	return version, err
 }
 
-// FreeOfOthers returns why no tables may be made in a database in which Stored has found none, or nil. Which schema is meant
-// depends on the user's search_path and on which schemas there are. Both may have changed since the tables were made,
-// and beside them an empty store would begin in which nothing is charged.
+// FreeOfOthers returns why no tables may be made in a database in which StoredVersion has found none, or nil. Which
+// schema is meant depends on the user's search_path and on which schemas there are. Both may have changed since the
+// tables were made, and beside them an empty store would begin in which nothing is charged.
 func FreeOfOthers(ask func(sql string, to any) error) error {
 	var here, other string
 	if err := ask("SELECT coalesce(current_schema(), '')", &here); err != nil {
