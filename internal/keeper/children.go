@@ -6,11 +6,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
-	"github.com/dpaccountant/accountant/internal/keeper/lookup"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
@@ -28,6 +26,12 @@ type giver struct {
 	view   ledger.View
 	prices *budget.Prices // of the shares
 	caller string         // who must have the right to take them
+}
+
+// gives has a ledger that is held give shares of what it may spend.
+func (m *member) gives(ctx context.Context, prices *budget.Prices, caller string) (giver, error) {
+	view, err := m.view(ctx)
+	return giver{m.q.k, m.batch, view, prices, caller}, err
 }
 
 // give sets aside what a ledger may spend; of an adopted one that is closed it charges what that has spent. It does so
@@ -67,30 +71,28 @@ func (k *Keeper) above(s ledger.Spec) (string, error) {
 
 // create makes a ledger that is not there. While it does, no dataset is registered: a registration knows all ledgers
 // that it adopts, and those below them.
-func (k *Keeper) create(ctx context.Context, g ledger.Genesis, caller string) (sum ledger.Summary, _ bool, err error) {
-	if g.Resolution, err = k.resolve(ctx, g.Spec); err != nil {
-		return sum, false, err
-	}
+func (k *Keeper) create(ctx context.Context, g ledger.Genesis, caller string) (created bool, err error) {
 	above, err := k.above(g.Spec)
 	var prices *budget.Prices
 	if err == nil && above != "" {
 		prices, err = k.priceShares(ctx, k.reading(above), share.Child{Spec: g.Spec, Resolution: g.Resolution})
 	}
 	if err != nil {
-		return sum, false, err
+		return false, err
 	}
 	k.registering.RLock()
 	defer k.registering.RUnlock()
-	refuse := func(format string, args ...any) (ledger.Summary, bool, error) {
-		return sum, false, fmt.Errorf("%w: %s", ledger.ErrDataset, fmt.Sprintf(format, args...))
+	refuse := func(format string, args ...any) (bool, error) {
+		return false, fmt.Errorf("%w: %s", ledger.ErrDataset, fmt.Sprintf(format, args...))
 	}
 	above, err = k.above(g.Spec) // the dataset may have been registered meanwhile
 	switch id := g.Spec.DatasetID; {
 	case err != nil:
-		return sum, false, err
+		return false, err
 	case above != "":
 		g.Spec.Parent = above
-		return k.createUnder(ctx, g, caller, prices)
+		err = k.createUnder(ctx, g, caller, prices)
+		return err == nil, err
 	case g.Spec.Parent != "":
 		return refuse("parent: %s; allowed: none: the dataset_id says whose budget it is", g.Spec.Parent)
 	case k.fleet != nil && id != "":
@@ -101,47 +103,30 @@ func (k *Keeper) create(ctx context.Context, g ledger.Genesis, caller string) (s
 		return refuse("dataset_id: %q is of no registered dataset, which the store requires; allowed: that of a "+
 			"registered one (accountctl dataset list), or to register it: accountctl dataset create", id)
 	}
-	return k.config.Store.Create(g)
+	_, created, err = k.config.Store.Create(g)
+	return created, err
 }
 
 // createUnder makes a ledger and takes its share of what stands above it, in one write.
-func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller string,
-	prices *budget.Prices) (sum ledger.Summary, created bool, err error) {
-	if k.config.Digest == nil {
-		return ledger.Summary{}, false, errNoDigest
-	}
+func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller string, prices *budget.Prices) error {
 	child := share.Child{Spec: g.Spec, Resolution: g.Resolution}
-	err = fleet.Until(func() error {
+	return fleet.Until(func() error {
 		return k.together(ctx, []string{g.Spec.Parent}, func(all []*member) (bool, error) {
-			view, err := all[0].view(ctx)
+			above, err := all[0].gives(ctx, prices, caller)
 			if err != nil {
 				return false, err
 			}
-			above := giver{k, all[0].batch, view, prices, caller}
 			if err := above.give(child, allocation(g.Spec.Name)); err != nil {
-				return false, child.Refused(err, view)
+				return false, child.Refused(err, above.view)
 			}
-			err = k.commit(all, ledger.Proposal{Ledger: g.Spec.Name, Genesis: &g})
-			if errors.Is(err, ledger.ErrConflict) {
-				if _, _, e := k.config.Store.GenesisRecord(g.Spec.Name); e == nil { // the name was taken meanwhile
-					err = ledger.ErrExists
-				}
-			}
-			return true, err
+			return true, k.commit(all, ledger.Proposal{Ledger: g.Spec.Name, Genesis: &g})
 		})
 	})
-	if err == nil {
-		sum, err = lookup.Summary(k.config.Store, g.Spec.Name)
-	}
-	return sum, err == nil, err
 }
 
 // raiseUnder raises the budgets of a ledger below a dataset, and takes the new share of
 // the dataset's instead of the old one, in one write.
 func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) (result Result, err error) {
-	if k.config.Digest == nil {
-		return Result{}, errNoDigest
-	}
 	var spec ledger.Spec
 	var parent string // which never changes once there is one
 	err = k.read(ctx, name, func(s *ledger.State) { spec, parent = s.Summary().Genesis.Spec, s.Parent() })
@@ -149,8 +134,8 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 		return Result{}, err
 	}
 	raised := r
-	raised.CheckOnly = false         // what is taken of the dataset depends on it
-	raise := r.Action.(ledger.Raise) // nothing else is decided together with the dataset
+	raised.CheckOnly = false         // what is taken of the one above depends on it
+	raise := r.Action.(ledger.Raise) // nothing else is decided together with that
 	spec.Budgets = raise.Budgets
 	prices, err := k.priceShares(ctx, k.reading(parent), share.Child{Spec: spec, Resolution: raise.Resolution})
 	if err != nil {
@@ -164,15 +149,14 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 			if result = v.result; v.kind == settled || v.err != nil {
 				return v.kind == settled, v.err
 			}
-			view, err := all[1].view(ctx)
+			above, err := all[1].gives(ctx, prices, r.Caller)
 			if err != nil {
 				return false, err
 			}
 			child := share.Child{}
 			child.Spec, child.Resolution = all[0].batch.Raised()
-			dataset := giver{k, all[1].batch, view, prices, r.Caller}
-			if err := dataset.again(child, r); err != nil {
-				return false, child.Refused(err, view)
+			if err := above.again(child, r); err != nil {
+				return false, child.Refused(err, above.view)
 			}
 			if r.CheckOnly {
 				return false, nil

@@ -25,11 +25,7 @@ var errClosed = fmt.Errorf("%w: the server is shutting down", ledger.ErrUnavaila
 // time. Nothing was written.
 var ErrLate = errors.New("no time left")
 
-// errNoDigest is the error of whoever made the Keeper.
-var errNoDigest = errors.New("keeper: Config.Digest: missing; allowed: the digest of actions, without which no " +
-	"ledger has a parent")
-
-// Config configures a Keeper. Only Store is required.
+// Config configures a Keeper. Only Store and Digest are required.
 type Config struct {
 	Store ledger.Store     // not closed by the Keeper
 	Now   func() time.Time // clock of entries; time.Now if nil
@@ -38,8 +34,7 @@ type Config struct {
 	// this implements it. A store that does neither is used by this Keeper alone.
 	Shared fleet.Shared
 
-	// Digest is that of a request's action (record.Digest), for what the Keeper itself
-	// writes. Only Expire and ledgers with a parent need it.
+	// Digest is that of a request's action (record.Digest), for what the Keeper itself writes.
 	Digest func(ledger.Action) ledger.Digest
 
 	// Compute has a computation that takes longer than a few milliseconds done: with others

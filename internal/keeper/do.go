@@ -118,7 +118,7 @@ func (k *Keeper) settle(ctx context.Context, parent string, r ledger.Reservation
 func (k *Keeper) settleChild(ctx context.Context, name string) {
 	var parent string
 	err := k.read(ctx, name, func(s *ledger.State) { parent = s.Parent() })
-	if err != nil || parent == "" || k.config.Digest == nil {
+	if err != nil || parent == "" {
 		return
 	}
 	var open []ledger.Reservation

@@ -94,23 +94,34 @@ func (k *Keeper) Create(ctx context.Context, g ledger.Genesis) (ledger.Summary, 
 // CreateFor is Create for a caller, who must have the right to set aside in the parent
 // what the ledger may spend: see ledger.Request.
 func (k *Keeper) CreateFor(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
+	return k.unlessThere(ctx, &g, func() (bool, error) { return k.create(ctx, g, caller) })
+}
+
+// unlessThere has a ledger made, or returns the one of an equal spec that is there, and false.
+func (k *Keeper) unlessThere(ctx context.Context, g *ledger.Genesis, makes func() (created bool, err error)) (
+	sum ledger.Summary, created bool, err error) {
 	if err := k.enter(ctx); err != nil {
-		return ledger.Summary{}, false, err
+		return sum, false, err
 	}
 	defer k.leave()
+	if sum, err = k.existing(g.Spec); !errors.Is(err, ledger.ErrNotFound) {
+		return sum, false, err
+	}
 	if g.Time.IsZero() {
 		g.Time = k.Now()
 	}
-	if there, err := k.existing(g.Spec); !errors.Is(err, ledger.ErrNotFound) {
-		return there, false, err
+	if g.Resolution, err = k.resolve(ctx, g.Spec); err == nil {
+		created, err = makes()
 	}
-	sum, created, err := k.create(ctx, g, caller)
-	if err != nil && !errors.Is(err, ledger.ErrUnknown) { // another daemon may have made it since: see written
-		if there, e := k.existing(g.Spec); !errors.Is(e, ledger.ErrNotFound) {
-			return there, false, e
-		}
+	if errors.Is(err, ledger.ErrUnknown) {
+		return sum, false, err
 	}
-	return sum, created, err
+	// Where it was not made, another call may have made it since, and that may be why: see written.
+	there, e := k.existing(g.Spec)
+	if err != nil && errors.Is(e, ledger.ErrNotFound) {
+		return sum, false, err
+	}
+	return there, created && e == nil, e
 }
 
 // existing returns the ledger of an equal spec that is there: ledger.ErrNotFound if there is none, and ErrExists where

@@ -4,7 +4,6 @@ package keeper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,51 +36,27 @@ type Registration struct {
 // do the creations of root ledgers.
 func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summary, created bool, adopted []string,
 	err error) {
-	if k.config.Digest == nil {
-		return sum, false, nil, errNoDigest
-	}
-	if err := k.enter(ctx); err != nil {
-		return sum, false, nil, err
-	}
-	defer k.leave()
 	g := &r.Genesis
 	dataset := *g.Spec.Dataset
 	g.Spec.Dataset = &dataset // what follows from the datasets it comes from is written here, not into the caller's
-	if g.Time.IsZero() {
-		g.Time = k.Now()
-	}
 	g.StoreID = k.storeID
-	if sum, err = k.existing(g.Spec); !errors.Is(err, ledger.ErrNotFound) {
-		return sum, false, nil, err
-	}
-	if g.Spec.Policy == ledger.Filtered {
-		if g.Resolution, err = k.resolve(ctx, g.Spec); err != nil {
-			return sum, false, nil, err
+	sum, created, err = k.unlessThere(ctx, g, func() (bool, error) {
+		fresh := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *g}}, nil)
+		prices, err := k.priceAdopted(ctx, g, fresh)
+		if err != nil {
+			return false, err
 		}
-	}
-	fresh := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *g}}, nil)
-	prices, err := k.priceAdopted(ctx, g, fresh)
-	if err != nil {
-		return sum, false, nil, err
-	}
-	overlap := &lookup.Overlap{}
-	k.registering.Lock()
-	defer k.registering.Unlock()
-	err = fleet.Until(func() (err error) {
-		if sum, err = k.existing(g.Spec); !errors.Is(err, ledger.ErrNotFound) {
+		overlap := &lookup.Overlap{}
+		k.registering.Lock()
+		defer k.registering.Unlock()
+		err = fleet.Until(func() (err error) {
+			if err = lookup.Join(ctx, k.config.Store, k.View, &g.Spec); err == nil {
+				adopted, err = k.adopt(ctx, r, fresh, prices, overlap)
+			}
 			return err
-		}
-		if err = lookup.Join(ctx, k.config.Store, k.View, &g.Spec); err == nil {
-			adopted, err = k.adopt(ctx, r, fresh, prices, overlap)
-		}
-		created = err == nil
-		return err
+		})
+		return err == nil, err
 	})
-	if err != nil || created { // it is there, or another daemon has registered it since and that is why: see written
-		if there, e := k.existing(g.Spec); !errors.Is(e, ledger.ErrNotFound) {
-			return there, created && e == nil, adopted, e
-		}
-	}
 	return sum, created, adopted, err
 }
 
@@ -106,15 +81,12 @@ func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State,
 		if err := k.charged(ctx, overlap, spec, family); err != nil {
 			return false, err
 		}
-		a := adoption{giver: giver{k: k, prices: prices}}
 		own := ledger.NewBatch(fresh)
+		a := adoption{giver: giver{k: k, batch: own, view: fresh.View(), prices: prices}}
 		if of == "" {
-			a.batch, a.view = own, fresh.View()
 			own.Bound()
 		} else {
-			above := all[len(all)-1]
-			a.batch = above.batch
-			if a.view, err = above.view(ctx); err != nil {
+			if a.giver, err = all[len(all)-1].gives(ctx, prices, ""); err != nil {
 				return false, err
 			}
 			if err := a.version(spec.DatasetID, spec.DatasetVersion, spec.Dataset.DerivedFrom); err != nil {

@@ -68,7 +68,7 @@ func (m *member) receipt(entry int) ledger.Receipt {
 	return m.batch.Entries()[entry].Receipt(m.q.k.storeID, m.q.name, m.hashes[entry])
 }
 
-// commit writes what was decided on members, and new ledgers, by one Append, and makes it part of the states. If it is
+// commit writes what was decided on members, and a new ledger, by one Append, and makes it part of the states. If it is
 // unknown whether it was written, or if a state was not the newest, that state is read again.
 func (k *Keeper) commit(members []*member, created ...ledger.Proposal) error {
 	proposals := make([]ledger.Proposal, 0, len(members)+len(created))
@@ -99,6 +99,11 @@ func (k *Keeper) commit(members []*member, created ...ledger.Proposal) error {
 			m.q.forget()
 		} else {
 			m.q.apply(m.batch, m.hashes)
+		}
+	}
+	if errors.Is(err, ledger.ErrConflict) && len(created) > 0 {
+		if _, _, e := k.config.Store.GenesisRecord(created[0].Ledger); e == nil { // the name was taken meanwhile
+			return ledger.ErrExists
 		}
 	}
 	return err
