@@ -265,9 +265,6 @@ func parseRole(text string) (Role, error) {
 	return 0, fmt.Errorf("role %q; allowed: %s", text, strings.Join(roleNames[:], ", "))
 }
 
-// ParseRole reads a role's name.
-func ParseRole(text string) (Role, error) { return parseRole(text) }
-
 // readPeople reads which principals are the same person.
 func (p *Policy) readPeople(n *yaml.Node) error {
 	known := map[string]func(*yaml.Node) error{}

@@ -80,14 +80,9 @@ func Level(points []figure.Point, y float64) []figure.Point {
 	return out
 }
 
-// Budget is how the budget of which most is used was used up, with what is reserved, and the
-// limit. Of a ledger without a budget it is ε. It goes on to now, unless the ledger is closed.
-func Budget(l *pb.Ledger, h *pb.QueryHistoryResponse, now time.Time) *figure.Figure {
-	return Part(l, h, now, time.Time{}, time.Time{})
-}
-
-// Part is Budget for a part of the time, of which the history is: from since, and until a time that may be over. Zero
-// is no bound.
+// Part is how the budget of which most is used was used up, with what is reserved, and the limit. Of a ledger without a
+// budget it is ε. It goes on to now, unless the ledger is closed. It is of a part of the time, as the history is: from
+// since, and until a time that may be over. Zero is no bound.
 func Part(l *pb.Ledger, h *pb.QueryHistoryResponse, now, since, until time.Time) *figure.Figure {
 	f := &figure.Figure{Title: "Privacy budget of " + l.GetName(),
 		X: figure.Axis{Name: "time (UTC)", Kind: figure.Times}, Empty: "Nothing was charged yet."}

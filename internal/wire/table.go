@@ -214,7 +214,7 @@ func (m *message) checkWhole(c context, path string, v any) error {
 	var err error
 	switch v := v.(type) {
 	case ledger.NameRange:
-		return CheckRange(path, v)
+		return checkRange(path, v)
 	case interface{ Check() error }:
 		err = v.Check()
 	case interface{ CheckAsked() error }:

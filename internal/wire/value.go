@@ -150,7 +150,7 @@ type text struct{ *column }
 // things check the texts that name things, by the table's words for them.
 var things = map[string]func(c context, field, s string) error{
 	"ledger": func(_ context, field, s string) error { return CheckLedgerName(field, s) },
-	"member": func(_ context, field, s string) error { return CheckMember(field, s) },
+	"member": func(_ context, field, s string) error { return checkMember(field, s) },
 	"uuid": func(_ context, field, s string) error {
 		if !IsUUID(s) {
 			return Invalid(field, Quote(s), "a UUID in lower case")

@@ -23,7 +23,7 @@ func TestHostileRefusals(t *testing.T) {
 	now := &ledgerNow{Ledger: &pb.Ledger{Name: "team/a"}, Privacy: &pb.QueryHistoryResponse{},
 		Refusals: &pb.ListRefusalsResponse{Count: 1, StartTime: at, CountStartTime: later, Refusals: []*pb.Refusal{
 			{Time: later, Principal: bad, Detail: bad + strings.Repeat("long ", 1000), SetLedgers: 3}}}}
-	now.Figure = charts.Budget(now.Ledger, now.Privacy, now.At)
+	now.Figure = charts.Part(now.Ledger, now.Privacy, now.At, time.Time{}, time.Time{})
 	s, _ := newSite(nil)
 	var b bytes.Buffer
 	if err := s.pages["ledger"].ExecuteTemplate(&b, "now", now); err != nil {

@@ -33,15 +33,11 @@ docs/datasets.md explains it with an example.`,
 	)
 }
 
-// parseReference reads ID, or ID@VERSION.
-func parseReference(text string) *accountantv1.DatasetReference {
-	id, version, _ := strings.Cut(text, "@")
-	return &accountantv1.DatasetReference{Id: id, Version: version}
-}
-
+// parseReferences reads each ID, or ID@VERSION.
 func parseReferences(texts []string) (out []*accountantv1.DatasetReference) {
 	for _, t := range texts {
-		out = append(out, parseReference(t))
+		id, version, _ := strings.Cut(t, "@")
+		out = append(out, &accountantv1.DatasetReference{Id: id, Version: version})
 	}
 	return out
 }
