@@ -74,8 +74,21 @@ func Choose(spec, payer *accountantv1.LedgerSpec, stop func() bool) error {
 	if spec.GetParent() != "" && payer != nil {
 		wire.Inherit(spec, payer)
 	}
+	return choose(spec, needs(spec), payer, stop)
+}
+
+// ForDataset gives a guard to each of a dataset's budgets that was given without one, as Choose
+// does for a ledger, and an order to each that has the guard rdp and no order.
+func ForDataset(d *accountantv1.DatasetSpec, stop func() bool) error {
+	return choose(&accountantv1.LedgerSpec{Adjacency: d.GetAdjacency(), Policy: accountantv1.LedgerSpec_FILTER,
+		Budgets: d.GetBudgets()}, incomplete, nil, stop)
+}
+
+// choose completes those of a specification's budgets that lack something.
+func choose(spec *accountantv1.LedgerSpec, lacks func(*accountantv1.Budget) bool, payer *accountantv1.LedgerSpec,
+	stop func() bool) error {
 	for i, b := range spec.GetBudgets() {
-		if !needs(spec)(b) {
+		if !lacks(b) {
 			continue
 		}
 		found, err := among(spec, b, stop)
@@ -87,7 +100,14 @@ func Choose(spec, payer *accountantv1.LedgerSpec, stop func() bool) error {
 				return err
 			}
 		}
-		best := wire.FromBudget(found.Among[0].Budget)
+		at := slices.IndexFunc(found.Among, func(c accountant.Choice) bool {
+			return unguarded(b) || c.Budget.Guard == accountant.GuardRDP
+		})
+		if at < 0 {
+			return of(i, wire.Invalid("epsilon", spelling.Exact(b.GetEpsilon()), "a larger one, which can be met at "+
+				"its δ at some order, or no guard"))
+		}
+		best := wire.FromBudget(found.Among[at].Budget)
 		b.Guard = best.GetGuard()
 		if spec.ExpectedRun == nil { // otherwise the order for the run is found when the ledger is made
 			b.Order = best.Order
@@ -99,6 +119,8 @@ func Choose(spec, payer *accountantv1.LedgerSpec, stop func() bool) error {
 // among finds the guards that a budget of a ledger could have, the best one first.
 func among(spec *accountantv1.LedgerSpec, b *accountantv1.Budget, stop func() bool) (Choice, error) {
 	ch := Choice{Given: spelling.Budget(b)}
+	b = proto.CloneOf(b)
+	b.Guard = accountantv1.Budget_GUARD_UNSPECIFIED
 	budget, err := wire.ToBudget(b)
 	if err != nil {
 		return ch, err
@@ -141,42 +163,16 @@ func Explain(spec, made *accountantv1.LedgerSpec, stop func() bool) (chosen []Ch
 
 // MissingOfDataset reports whether the dataset has a budget without a guard, or with the guard rdp and no order.
 func MissingOfDataset(d *accountantv1.DatasetSpec) bool {
-	return slices.ContainsFunc(d.GetBudgets(), unguarded) || slices.ContainsFunc(d.GetBudgets(), unordered)
+	return slices.ContainsFunc(d.GetBudgets(), incomplete)
 }
+
+func incomplete(b *accountantv1.Budget) bool { return unguarded(b) || unordered(b) }
 
 func unguarded(b *accountantv1.Budget) bool {
 	return b.GetGuard() == accountantv1.Budget_GUARD_UNSPECIFIED
 }
 func unordered(b *accountantv1.Budget) bool {
 	return b.GetGuard() == accountantv1.Budget_RDP && b.Order == nil
-}
-
-// ForDataset gives a guard to each of a dataset's budgets that was given without one, as Choose
-// does for a ledger, and an order to each that has the guard rdp and no order.
-func ForDataset(d *accountantv1.DatasetSpec, stop func() bool) error {
-	for at, b := range d.GetBudgets() {
-		if !unguarded(b) && !unordered(b) {
-			continue
-		}
-		open := proto.CloneOf(b)
-		open.Guard = accountantv1.Budget_GUARD_UNSPECIFIED
-		as := &accountantv1.LedgerSpec{Adjacency: d.GetAdjacency(), Policy: accountantv1.LedgerSpec_FILTER,
-			Budgets: []*accountantv1.Budget{open}}
-		found, err := among(as, open, stop)
-		if err != nil {
-			return of(at, err)
-		}
-		i := slices.IndexFunc(found.Among, func(c accountant.Choice) bool {
-			return unguarded(b) || c.Budget.Guard == accountant.GuardRDP
-		})
-		if i < 0 {
-			return of(at, wire.Invalid("epsilon", spelling.Exact(b.GetEpsilon()), "a larger one, which can be met at "+
-				"its δ at some order, or no guard"))
-		}
-		best := wire.FromBudget(found.Among[i].Budget)
-		b.Guard, b.Order = best.GetGuard(), best.Order
-	}
-	return nil
 }
 
 // takenBy keeps those choices whose whole share the parent can set aside: a parent with the guard
@@ -236,7 +232,7 @@ func Says(given, made []*accountantv1.Budget) (lines []string) {
 	for i, b := range made {
 		what := "a guard"
 		switch {
-		case i >= len(given) || !unguarded(given[i]) && !unordered(given[i]):
+		case i >= len(given) || !incomplete(given[i]):
 			continue
 		case !unguarded(given[i]):
 			what = "an order"

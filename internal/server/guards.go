@@ -22,8 +22,7 @@ func (s *service) guarded(ctx context.Context, asked *pb.LedgerSpec) (*pb.Ledger
 		return asked, nil
 	}
 	asked = proto.CloneOf(asked)
-	if there, err := s.keeper.Summary(ctx, asked.GetName()); err == nil &&
-		guards.Take(asked.GetBudgets(), wire.FromSpec(there.Genesis.Spec).GetBudgets()) {
+	if s.has(ctx, asked.GetName(), asked.GetBudgets()) {
 		return asked, nil
 	}
 	payer, err := s.payer(ctx, asked)
@@ -40,11 +39,17 @@ func (s *service) guardedDataset(ctx context.Context, asked *pb.DatasetSpec) (*p
 		return asked, nil
 	}
 	asked = proto.CloneOf(asked)
-	if v, err := s.keeper.View(ctx, ledger.DatasetName(asked.GetId())); err == nil && v.Dataset != nil &&
-		guards.Take(asked.GetBudgets(), wire.FromDataset(v).GetSpec().GetBudgets()) {
+	if s.has(ctx, ledger.DatasetName(asked.GetId()), asked.GetBudgets()) {
 		return asked, nil
 	}
 	return asked, s.choosing(ctx, func(stop func() bool) error { return guards.ForDataset(asked, stop) })
+}
+
+// has gives budgets the guards of the ledger that is there under a name, and reports whether they are the same
+// otherwise.
+func (s *service) has(ctx context.Context, name string, budgets []*pb.Budget) bool {
+	there, err := s.keeper.Summary(ctx, name)
+	return err == nil && guards.Take(budgets, wire.FromSpec(there.Genesis.Spec).GetBudgets())
 }
 
 // choosing has guards chosen when it is the caller's turn.
