@@ -17,7 +17,7 @@ type Reservation struct {
 	Deadline  time.Time        // the entry's time and the lifetime; zero with Child
 	Rest      []mechanism.Part // distinct mechanisms; empty only where it has become closed
 	Child     string           // the ledger that holds it; "" if none does
-	Principal string           // who made it; "" where that was not kept yet
+	Principal string           // who made it
 	Holder    string           // the group of callers to which it belongs besides; "" if there is none
 
 	Contribution Contribution // whose rows the sensitivity bounds; 0 where one ledger alone was asked

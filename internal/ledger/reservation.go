@@ -30,7 +30,7 @@ func admits(r Reservation, w Writer, holder string) error {
 	switch {
 	case r.Child == "" && r.Holder != "" && r.Holder == holder:
 		return nil
-	case w.Principal == Daemon || r.Child == "" && (r.Principal == "" || r.Principal == w.Principal):
+	case w.Principal == Daemon || r.Child == "" && r.Principal == w.Principal:
 		return nil
 	case r.Child != "":
 		return refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: to close that ledger, which "+

@@ -57,10 +57,8 @@ func checkRest(r ledger.Reservation) error {
 	if len(r.Rest) == 0 {
 		return absent("rest", "at least one mechanism")
 	}
-	if r.Principal != "" { // it was not kept at first
-		if err := wire.CheckPrincipal(r.Principal); err != nil {
-			return err
-		}
+	if err := wire.CheckPrincipal(r.Principal); err != nil {
+		return err
 	}
 	if r.Child != "" {
 		if !r.Deadline.IsZero() {

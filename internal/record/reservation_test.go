@@ -29,7 +29,7 @@ func TestReservationRoundTrip(t *testing.T) {
 			total -= n
 			want.Rest = append(want.Rest, mechanism.Part{Mechanism: m, Count: n})
 		}
-		want.Principal = wiretest.Texts(256).Draw(t, "principal")
+		want.Principal = "p" + wiretest.Texts(255).Draw(t, "principal")
 		want.Holder = rapid.SampledFrom([]string{"", "trainers"}).Draw(t, "holder")
 		want.Contribution = ledger.Contribution(rapid.IntRange(0, int(ledger.OverAll)).Draw(t, "contribution"))
 		if rapid.Bool().Draw(t, "for a child") {
@@ -46,7 +46,7 @@ func TestReservationRoundTrip(t *testing.T) {
 }
 
 func TestDamagedReservations(t *testing.T) {
-	two := ledger.Reservation{Position: 1,
+	two := ledger.Reservation{Position: 1, Principal: "uid:1",
 		Rest: []mechanism.Part{{Mechanism: wiretest.EveryMechanism[0], Count: 1},
 			{Mechanism: wiretest.EveryMechanism[1], Count: 2}}}
 	two.Deadline = fromNanos(1)
@@ -66,6 +66,7 @@ func TestDamagedReservations(t *testing.T) {
 		{"deadline_unix_nanos: 1970-01-01T00:00:00Z; allowed: none with a child",
 			func(r *recordv1.Reservation) { r.Child = "a" }},
 		{`child: "A"`, func(r *recordv1.Reservation) { r.Child, r.DeadlineUnixNanos = "A", 0 }},
+		{"principal: missing", func(r *recordv1.Reservation) { r.Principal = "" }},
 		{"principal", func(r *recordv1.Reservation) { r.Principal = strings.Repeat("p", 257) }},
 		{"unknown field 99", func(r *recordv1.Reservation) { r.Rest[0].ProtoReflect().SetUnknown(unknownField) }},
 	} {
