@@ -130,7 +130,7 @@ func (v AmendDataset) amend(a amendments, e Entry) amendments {
 		d.Versions = append(slices.Clip(d.Versions), *v.AddVersion)
 	}
 	if v.Confirm {
-		d.Confirmation = Confirmation{e.Position, e.Writer.Principal, e.Time, Approval{}}
+		d.Confirmation = Confirmation{e.Writer.Principal, e.Time, Approval{}}
 		if e.Approval != nil { // always, but in a damaged store
 			d.Confirmation.Approval = *e.Approval
 		}

@@ -134,10 +134,10 @@ func listed(events []mechanism.Event) string {
 	return text
 }
 
-// origin is a restore's entry with the stores.
+// origin is a restore's entry with the store that has the ledger from then on.
 type origin struct {
 	position uint64
-	from, to string
+	to       string
 }
 
 // ended reports whether a lane that stands there was ended by a restore.

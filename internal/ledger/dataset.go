@@ -175,9 +175,8 @@ func datasetOf(s Spec) *DatasetStanding {
 
 // Confirmation says who has confirmed a dataset's registration. It is zero until somebody has.
 type Confirmation struct {
-	Position uint64 // of the entry
-	By       string // the principal who approved it
-	Time     time.Time
+	By   string // the principal who approved it
+	Time time.Time
 	Approval
 }
 

@@ -68,7 +68,7 @@ func (v Restored) decide(b *Batch) error {
 func (Restored) reconciles() bool { return true } // it may be copied and restored once more
 
 func (v Restored) amend(a amendments, e Entry) amendments {
-	a.restored = append(slices.Clip(a.restored), origin{e.Position, v.From, v.StoreID})
+	a.restored = append(slices.Clip(a.restored), origin{e.Position, v.StoreID})
 	a.unreconciled = true
 	text := fmt.Sprintf("restored by entry %d from a copy of store %s, made at %s or later: "+
 		"what was charged between the copy and the restore is counted only as far as later entries reconcile it",

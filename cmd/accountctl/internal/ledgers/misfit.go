@@ -26,7 +26,6 @@ const maxRemedied = 4
 // misfit is a plan that costs more than one of its budgets.
 type misfit struct {
 	spec   *accountantv1.LedgerSpec
-	budget *accountantv1.Budget
 	within accountant.Budget
 	dashes string // before the name of a parameter: "--" where flags describe the plan
 	stop   func() bool
@@ -44,7 +43,7 @@ func explainMisfit(p *cli.Program, spec *accountantv1.LedgerSpec, dashes string,
 		if invalid != nil || within.Check() != nil || within.Epsilon == 0 {
 			return err
 		}
-		f := misfit{spec, b, within, dashes, stop}
+		f := misfit{spec, within, dashes, stop}
 		plan, invalid := f.plan(spec.GetPlan().GetEvents())
 		if invalid != nil {
 			return err
