@@ -169,49 +169,41 @@ const maxIndependence = 100
 // independence returns what has been asserted of the independence of this budget and
 // others, one assertion each.
 func (s *service) independence(ctx context.Context, dataset string) (notes []string, err error) {
-	const page = 100
 	hidden := false
-	for after := ""; ; {
-		found, err := s.store.List(ledger.DatasetsPrefix, after, page)
+	for other, err := range ledger.All(s.store, ledger.DatasetsPrefix, "") {
 		if err != nil || ctx.Err() != nil {
 			return nil, errors.Join(err, ctx.Err())
 		}
-		for _, other := range found {
-			g := other.Genesis
-			after = g.Spec.Name
-			if g.Spec.Dataset == nil || g.Spec.Dataset.Independence == "" {
-				continue
-			}
-			if !passage(ctx).Shows(g.Spec) {
-				if !hidden {
-					notes = append(notes, "Datasets that you may not see have budgets of their own: that nobody's "+
-						"data is both in one of them and in a dataset that was registered before was asserted "+
-						"when they were registered.")
-				}
-				hidden = true
-				continue
-			}
-			if len(notes) == maxIndependence {
-				return append(notes, "Further datasets were asserted to be independent of this one or to have been "+
-					"when they were registered; dataset list names them."), nil
-			}
-			by := ""
-			if g.Spec.Dataset.ToConfirm {
-				v, err := s.keeper.View(ctx, g.Spec.Name)
-				if err != nil {
-					return nil, err
-				}
-				by = approved(v)
-			}
-			notes = append(notes, fmt.Sprintf("Dataset %q has a budget of its own: that nobody's data is both in "+
-				"it and in a dataset that was registered before was asserted by %s at %s (reason given: %s)%s.",
-				g.Spec.DatasetID, g.Principal, g.Time.UTC().Format(time.RFC3339), g.Spec.Dataset.Independence,
-				by))
+		g := other.Genesis
+		if g.Spec.Dataset == nil || g.Spec.Dataset.Independence == "" {
+			continue
 		}
-		if len(found) < page {
-			return notes, nil
+		if !passage(ctx).Shows(g.Spec) {
+			if !hidden {
+				notes = append(notes, "Datasets that you may not see have budgets of their own: that nobody's data is "+
+					"both in one of them and in a dataset that was registered before was asserted when they were "+
+					"registered.")
+			}
+			hidden = true
+			continue
 		}
+		if len(notes) == maxIndependence {
+			return append(notes, "Further datasets were asserted to be independent of this one or to have been when "+
+				"they were registered; dataset list names them."), nil
+		}
+		by := ""
+		if g.Spec.Dataset.ToConfirm {
+			v, err := s.keeper.View(ctx, g.Spec.Name)
+			if err != nil {
+				return nil, err
+			}
+			by = approved(v)
+		}
+		notes = append(notes, fmt.Sprintf("Dataset %q has a budget of its own: that nobody's data is both in it and "+
+			"in a dataset that was registered before was asserted by %s at %s (reason given: %s)%s.",
+			g.Spec.DatasetID, g.Principal, g.Time.UTC().Format(time.RFC3339), g.Spec.Dataset.Independence, by))
 	}
+	return notes, nil
 }
 
 // datasetNotes says whose budget a ledger spends, for its statement.

@@ -4,7 +4,6 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -13,6 +12,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
+	"github.com/dpaccountant/accountant/internal/server/overview"
 	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
@@ -25,8 +25,6 @@ const (
 	pageBytes = 3 << 20
 	// webPageBytes is pageBytes for the HTTP port, where an answer takes webWeight times as much memory.
 	webPageBytes = 64 << 10
-	// readAhead is how many ledgers are read at once; each may be large.
-	readAhead = 32
 	// firstRead is how many entries are read first. Then it is as many as have readBytes, if they are as large as those
 	// before, and at most maxRead.
 	firstRead = 8
@@ -40,37 +38,7 @@ const (
 	// maxScanned bounds the records that one call looks at. A filter that selects nothing takes
 	// a few calls more, none of them long.
 	maxScanned = 10_000
-	// maxHidden bounds the names that the caller may not see and that one page of a list passes over,
-	// and maxPassing for how long it does. The next page goes on from there.
-	maxHidden  = 10_000
-	maxPassing = 250 * time.Millisecond
 )
-
-// passing bounds how long a page passes over what the caller may not see.
-type passing struct {
-	names int
-	until time.Time
-}
-
-func newPassing() passing { return passing{maxHidden, time.Now().Add(maxPassing)} }
-
-// over reports whether n more names were too many.
-func (p *passing) over(n int) bool {
-	p.names -= n
-	return p.names <= 0 || time.Now().After(p.until)
-}
-
-// listLedgers begins the name of a list, of which a place is in one.
-const listLedgers = "ledgers "
-
-// reached is the name up to which a list has been looked through. If this daemon has not hidden the place,
-// as after a restart, that is the last name that was shown.
-func (s *service) reached(list, after, hidden string) string {
-	if name, ok := s.places.Find(list, hidden); ok {
-		return name
-	}
-	return after
-}
 
 // room is a page of a list that is being made. Its items are kept as they are sent, as fields that the answer does not
 // know: as messages they would take up to fifteen times as much memory.
@@ -126,60 +94,30 @@ func (s *service) ListLedgers(ctx context.Context, req *pb.ListLedgersRequest) (
 	if err != nil {
 		return nil, err
 	}
-	// The token of the next page names the last ledger that is shown, and hides one that is not.
-	list := listLedgers + page.Prefix
-	answer, last, seen := &pb.ListLedgersResponse{}, page.After, s.reached(list, page.After, page.Hidden)
+	answer := &pb.ListLedgersResponse{}
 	rest, err := newRoom(ctx, answer, "ledgers", page.Limit)
 	if err != nil {
 		return nil, err
 	}
-	datasets, hidden, pass := ledger.IsDataset(page.Prefix), false, newPassing()
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	answer.NextPageToken, err = s.Walk(ctx, page, func(l ledger.Summary) (overview.Place, error) {
+		name := l.Genesis.Spec.Name
+		if _, journal := ledger.JournalNumber(name); journal {
+			return overview.Passed, nil
 		}
-		want := page.Limit - rest.items + 1 // one more tells whether this is the last page
-		ahead := min(want, readAhead)
-		if hidden { // many may follow
-			ahead = readAhead
-		}
-		found, err := s.store.List(page.Prefix, seen, ahead)
-		if err != nil {
-			return nil, err
-		}
-		more := len(found) == ahead
-		for _, summary := range found {
-			seen = summary.Genesis.Spec.Name
-			if ledger.IsDataset(seen) && !datasets { // what follows them are ledgers again
-				seen, hidden, more = ledger.AfterDatasets, true, true
-				break
+		item := wire.FromSummary(l)
+		if ledger.IsDataset(name) {
+			v, err := s.keeper.View(ctx, name) // with amendments
+			if err != nil {
+				return overview.Passed, err
 			}
-			if _, journal := ledger.JournalNumber(seen); journal || !passage(ctx).Shows(summary.Genesis.Spec) {
-				hidden = true
-				continue
-			}
-			item := wire.FromSummary(summary)
-			if datasets {
-				v, err := s.keeper.View(ctx, seen) // with amendments
-				if err != nil {
-					return nil, err
-				}
-				item = wire.FromListedDataset(v)
-			}
-			if fits, err := rest.add(item); !fits {
-				answer.NextPageToken = page.Token(last)
-				return answer, err
-			}
-			last = seen
+			item = wire.FromListedDataset(v)
 		}
-		if !more {
-			return answer, nil
+		if fits, err := rest.add(item); !fits {
+			return overview.Later, err
 		}
-		if seen != last && pass.over(len(found)) {
-			answer.NextPageToken = page.TokenAt(last, s.places.Hide(list, seen))
-			return answer, nil
-		}
-	}
+		return overview.Shown, nil
+	})
+	return answer, err
 }
 
 // ListEntries implements the API.

@@ -158,7 +158,7 @@ func Start(config Config) (*Server, error) {
 		sessions: sessions.New(s.keeper, questions), plans: sessions.New(plans{s.keeper}, questions),
 		gate: s.gate, draining: s.draining, expiry: s.expiry, census: s.census, version: config.Version,
 		signer: signing.Signer{Key: config.SigningKey, Newest: config.NewestKey},
-		places: pages.NewPlaces(config.SigningKey), Upkeep: s.upkeep,
+		Upkeep: s.upkeep,
 		refusals: newRefusals(refusalConfig{Now: time.Now, Say: said, Summary: s.keeper.Summary,
 			Refused: s.events.refused}),
 		backups: &backupSender{Store: config.Store,
@@ -168,7 +168,7 @@ func Start(config Config) (*Server, error) {
 				s.upkeep.BackedUp(b)
 			}}}
 	handlers.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,
-		Places: handlers.places, Now: time.Now, Spent: handlers.sessions, Plans: handlers.plans,
+		Places: pages.NewPlaces(config.SigningKey), Now: time.Now, Spent: handlers.sessions, Plans: handlers.plans,
 		Dataset: handlers.datasetSubject,
 		Passage: func(ctx context.Context) overview.Passage { return passage(ctx) }})
 	s.overviews = handlers.overviews

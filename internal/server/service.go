@@ -24,7 +24,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
 	"github.com/dpaccountant/accountant/internal/wire"
-	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
 
 // service implements the API. Its methods return the domain's errors; the
@@ -39,7 +38,6 @@ type service struct {
 	sessions *sessions.Sessions // about what was charged
 	plans    *sessions.Sessions // about plans
 	store    ledger.Store       // reads of committed records
-	places   *pages.Places      // how far lists have been looked through
 	metrics  *Metrics
 	gate     *gate.Gate
 	draining context.Context

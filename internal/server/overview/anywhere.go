@@ -34,35 +34,35 @@ func (h *Handlers) QuerySpendingAnywhere(ctx context.Context,
 	answer := &pb.QuerySpendingAnywhereResponse{Text: questions.AnywhereText()}
 	key := groupsKey{by: groupings[by], label: req.GetLabelKey()}
 	until, first := time.Now().Add(maxReading), true
-	answer.NextPageToken, err = h.walk(ctx, page, func(s ledger.Summary) (place, error) {
+	answer.NextPageToken, err = h.walk(ctx, page, func(s ledger.Summary) (Place, error) {
 		if s.Head.Position == 0 {
-			return passed, nil
+			return Passed, nil
 		}
 		if len(answer.GetRows()) == page.Limit || !first && time.Now().After(until) {
-			return later, nil
+			return Later, nil
 		}
 		key.name = s.Genesis.Spec.Name
 		row, err := h.anywhere(ctx, key, req)
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
-			return passed, ctx.Err()
+			return Passed, ctx.Err()
 		case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrAway):
 			row = &pb.LedgerSpending{Problem: err.Error()}
 		case resumable(err) && !first:
-			return later, nil // the next page has half of a call's time for it
+			return Later, nil // the next page has half of a call's time for it
 		case resumable(err):
 			row = &pb.LedgerSpending{Problem: "what the group has spent of it was not found in time: ask again, or " +
 				"give the call more time"}
 		default:
-			return passed, err
+			return Passed, err
 		}
 		if first = false; row == nil {
-			return passed, nil
+			return Passed, nil
 		}
 		row.Ledger, row.DatasetId = key.name, s.Genesis.Spec.DatasetID
 		answer.Rows = append(answer.Rows, row)
-		return shown, nil
+		return Shown, nil
 	})
 	return answer, err
 }

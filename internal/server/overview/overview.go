@@ -52,8 +52,9 @@ type Passage interface {
 
 // These bound what is kept: a row takes about a kilobyte.
 const (
-	maxRows   = 20_000
-	readAhead = 64
+	maxRows = 20_000
+	// readAhead is how many ledgers are read at once; each may be large.
+	readAhead = 32
 	// Of what was read of ledgers' entries, for histories and for spending each.
 	maxPasts     = 320
 	maxKeptBytes = 96 << 20
@@ -117,22 +118,22 @@ func (h *Handlers) QueryOverview(ctx context.Context, req *pb.QueryOverviewReque
 	}
 	answer := &pb.QueryOverviewResponse{}
 	var list []*row
-	answer.NextPageToken, err = h.walk(ctx, page.Page, func(summary ledger.Summary) (place, error) {
+	answer.NextPageToken, err = h.walk(ctx, page.Page, func(summary ledger.Summary) (Place, error) {
 		if !page.MayHave(summary) {
-			return passed, nil
+			return Passed, nil
 		}
 		r, err := h.row(ctx, summary, page, page.Limit-len(list))
 		switch {
 		case err != nil:
-			return passed, err
+			return Passed, err
 		case !page.Has(r.row):
 			h.keep(r) // without its ε, which nobody sees
-			return passed, nil
+			return Passed, nil
 		case len(list) == page.Limit:
-			return later, nil
+			return Later, nil
 		}
 		list = append(list, r)
-		return shown, nil
+		return Shown, nil
 	})
 	if err == nil {
 		err = h.numbers(ctx, list)
@@ -143,22 +144,35 @@ func (h *Handlers) QueryOverview(ctx context.Context, req *pb.QueryOverviewReque
 	return answer, err
 }
 
-// place is where a ledger of a list is.
-type place uint8
+// Place is where a ledger of a list is.
+type Place uint8
 
+// The places.
 const (
-	passed place = iota // on no page
-	shown               // on this page
-	later               // on a later page, or on none
+	Passed Place = iota // on no page
+	Shown               // on this page
+	Later               // on a later page, or on none
 )
 
-// walk has a question look at the ledgers that the caller may see, from where a page of their list begins. It returns
-// the token of the next page, which is empty if this is the last one.
-func (h *Handlers) walk(ctx context.Context, page pages.Page, look func(ledger.Summary) (place, error)) (string,
+// walk is Walk of a list without the daemon's own ledgers.
+func (h *Handlers) walk(ctx context.Context, page pages.Page, look func(ledger.Summary) (Place, error)) (string,
+	error) {
+	return h.Walk(ctx, page, func(l ledger.Summary) (Place, error) {
+		if ledger.IsSystem(l.Genesis.Spec.Name) {
+			return Passed, nil
+		}
+		return look(l)
+	})
+}
+
+// Walk has a question look at the ledgers that the caller may see, from where a page of their list begins. It returns
+// the token of the next page, which is empty if this is the last one. The token names the last ledger that is shown,
+// and hides one that is not.
+func (h *Handlers) Walk(ctx context.Context, page pages.Page, look func(ledger.Summary) (Place, error)) (string,
 	error) {
 	shows := h.Passage(ctx).Shows
 	last, seen := page.After, page.After
-	if name, ok := h.Places.Find(page.List(), page.Hidden); ok {
+	if name, ok := h.Places.Find(page.List(), page.Hidden); ok { // otherwise this daemon has not hidden it
 		seen = name
 	}
 	token := func(at string) string {
@@ -167,30 +181,36 @@ func (h *Handlers) walk(ctx context.Context, page pages.Page, look func(ledger.S
 		}
 		return page.TokenAt(last, h.Places.Hide(page.List(), at))
 	}
+	left, passes := page.Limit+1, false // one more tells whether this is the last page
 	for looked, until := 0, time.Now().Add(maxPassing); ; {
-		found, err := h.Store.List(page.Prefix, seen, readAhead)
+		ahead := readAhead
+		if !passes { // otherwise many may follow that are passed
+			ahead = min(left, readAhead)
+		}
+		found, err := h.Store.List(page.Prefix, seen, ahead)
 		if err != nil || ctx.Err() != nil {
 			return "", errors.Join(err, ctx.Err())
 		}
-		more := len(found) == readAhead
+		more := len(found) == ahead
 		for _, summary := range found {
-			before := seen
+			before, at := seen, Passed
 			seen = summary.Genesis.Spec.Name
 			if ledger.IsDataset(seen) && !ledger.IsDataset(page.Prefix) { // what follows them are ledgers again
-				seen, more = ledger.AfterDatasets, true
+				seen, more, passes = ledger.AfterDatasets, true, true
 				break
 			}
-			if ledger.IsSystem(seen) || !shows(summary.Genesis.Spec) {
-				continue
+			if shows(summary.Genesis.Spec) {
+				if at, err = look(summary); err != nil {
+					return "", err
+				}
 			}
-			at, err := look(summary)
-			switch {
-			case err != nil:
-				return "", err
-			case at == later:
+			switch at {
+			case Later:
 				return token(before), nil
-			case at == shown:
-				last = seen
+			case Shown:
+				last, left = seen, left-1
+			case Passed:
+				passes = true
 			}
 		}
 		if !more {

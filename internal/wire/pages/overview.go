@@ -20,7 +20,6 @@ const (
 	// overviewSize and maxOverviewSize are the usual and the largest size of a page of the overview.
 	overviewSize, maxOverviewSize = 50, 200
 	maxContains                   = 256
-	tokenOverview                 = "overview"
 )
 
 // Flags are what may have happened to a ledger, in the order in which they are shown.
@@ -46,15 +45,11 @@ type asksForPage interface {
 	GetPageSize() uint32
 }
 
-// toPage finds which part of a list a request asks for.
-func toPage(kind string, r asksForPage) (p Page, err error) {
-	p = Page{kind: kind, Limit: int(r.GetPageSize())}
-	switch {
-	case p.Limit > maxOverviewSize:
-		return p, wire.Invalid("page_size", fmt.Sprint(p.Limit), fmt.Sprintf("0 (for %d) to %d", overviewSize,
-			maxOverviewSize))
-	case p.Limit == 0:
-		p.Limit = overviewSize
+// toPage finds which part of a list a request asks for, of which a page has a usual and a largest size.
+func toPage(kind string, r asksForPage, usual, most int) (p Page, err error) {
+	p.kind = kind
+	if p.Limit, err = toSize(r.GetPageSize(), usual, most); err != nil {
+		return p, err
 	}
 	asked := proto.Clone(r).ProtoReflect()
 	for _, field := range []protoreflect.Name{"page_token", "page_size"} {
@@ -104,7 +99,7 @@ func ToOverview(r *pb.QueryOverviewRequest) (p Overview, err error) {
 	if err := checkPrefix(r.GetPrefix()); err != nil {
 		return p, err
 	}
-	p.Page, err = toPage(tokenOverview, r)
+	p.Page, err = toPage("overview", r, overviewSize, maxOverviewSize)
 	p.Prefix = r.GetPrefix()
 	return p, err
 }
@@ -114,7 +109,7 @@ func ToAnywhere(r *pb.QuerySpendingAnywhereRequest) (p Page, err error) {
 	if err := wire.CheckPrefix("prefix", r.GetPrefix()); err != nil {
 		return p, err
 	}
-	p, err = toPage("spending", r)
+	p, err = toPage("spending", r, overviewSize, maxOverviewSize)
 	p.Prefix = r.GetPrefix()
 	return p, err
 }
@@ -122,8 +117,14 @@ func ToAnywhere(r *pb.QuerySpendingAnywhereRequest) (p Page, err error) {
 // List names the list, for whoever hides places in it.
 func (p Page) List() string { return p.kind + " " + p.key }
 
-// TokenAt is Ledgers'.
-func (p Page) TokenAt(last, hidden string) string { return toNameToken(p.kind, p.key, last, hidden) }
+// TokenAt is the token for what comes after the ledger last, which may be "", or after a place that is hidden, as
+// Places do, unless that is "".
+func (p Page) TokenAt(last, hidden string) string {
+	if hidden != "" {
+		last += "\x00" + hidden
+	}
+	return toToken(p.kind, p.key, last)
+}
 
 // StateOf is the state in which a ledger is, one of States.
 func StateOf(s ledger.Summary) string {

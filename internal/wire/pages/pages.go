@@ -15,29 +15,14 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// Ledgers is the part of a list of ledgers that a request asks for: up to
-// Limit names that start with Prefix and come after After.
-type Ledgers struct {
-	Prefix, After string
-	Hidden        string // a place that may be further than After, as it was given to TokenAt
-	Limit         int
-}
-
-// ToLedgers converts a request for a page.
-func ToLedgers(r *pb.ListLedgersRequest) (Ledgers, error) {
-	limit, err := toSize(r.GetPageSize())
-	if err != nil {
-		return Ledgers{}, err
-	}
+// ToLedgers converts a request for a page of the list of ledgers.
+func ToLedgers(r *pb.ListLedgersRequest) (p Page, err error) {
 	if err := checkPrefix(r.GetPrefix()); err != nil {
-		return Ledgers{}, err
+		return p, err
 	}
-	page := Ledgers{Prefix: r.GetPrefix(), Limit: limit}
-	if r.GetPageToken() == "" {
-		return page, nil
-	}
-	page.After, page.Hidden, err = fromNameToken(r.PageToken, tokenLedgers, page.Prefix)
-	return page, err
+	p, err = toPage("ledgers", r, DefaultSize, MaxSize)
+	p.Prefix = r.GetPrefix()
+	return p, err
 }
 
 // checkPrefix accepts what the names of ledgers, or those of datasets' records, can start with.
@@ -51,14 +36,6 @@ func checkPrefix(prefix string) error {
 	return wire.CheckPrefix("prefix", prefix)
 }
 
-// Token is the page token for what comes after the ledger last.
-func (p Ledgers) Token(last string) string { return p.TokenAt(last, "") }
-
-// TokenAt is Token of a list that was looked through up to a hidden place, after last, which may be "".
-func (p Ledgers) TokenAt(last, hidden string) string {
-	return toNameToken(tokenLedgers, p.Prefix, last, hidden)
-}
-
 // Entries is the part of a ledger's entries that a request asks for: up to
 // Limit from position From on, of those that Filter selects.
 type Entries struct {
@@ -70,7 +47,7 @@ type Entries struct {
 
 // ToEntries converts a request for a page.
 func ToEntries(r *pb.ListEntriesRequest) (Entries, error) {
-	limit, err := toSize(r.GetPageSize())
+	limit, err := toSize(r.GetPageSize(), DefaultSize, MaxSize)
 	if err != nil {
 		return Entries{}, err
 	}
@@ -104,12 +81,13 @@ func (p Entries) Token(next uint64) string {
 	return toToken(tokenEntries, p.Ledger+p.Filter.key, strconv.FormatUint(next, 10))
 }
 
-func toSize(n uint32) (int, error) {
+// toSize is how many items a page has: what was asked for, or the usual number.
+func toSize(n uint32, usual, most int) (int, error) {
 	switch {
 	case n == 0:
-		return DefaultSize, nil
-	case n > MaxSize:
-		return 0, wire.Invalid("page_size", fmt.Sprint(n), fmt.Sprintf("0 (for %d) to %d", DefaultSize, MaxSize))
+		return usual, nil
+	case int(n) > most:
+		return 0, wire.Invalid("page_size", fmt.Sprint(n), fmt.Sprintf("0 (for %d) to %d", usual, most))
 	}
 	return int(n), nil
 }
@@ -123,10 +101,7 @@ const (
 
 // A page token is the kind of list, what it was asked for and where to go on,
 // so that one of another list is refused.
-const (
-	tokenLedgers = "ledgers"
-	tokenEntries = "entries"
-)
+const tokenEntries = "entries"
 
 // toToken joins with a byte that is in no part.
 func toToken(kind, subject, next string) string {
@@ -140,14 +115,6 @@ func fromToken(token, kind, subject string) (next string, err error) {
 		return "", wrongToken(token)
 	}
 	return next, nil
-}
-
-// toNameToken is toToken with a hidden place, unless that is "".
-func toNameToken(kind, subject, last, hidden string) string {
-	if hidden != "" {
-		last += "\x00" + hidden
-	}
-	return toToken(kind, subject, last)
 }
 
 func fromNameToken(token, kind, subject string) (last, hidden string, err error) {

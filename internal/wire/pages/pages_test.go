@@ -27,16 +27,16 @@ func checkInvalid(t *testing.T, err error, field string) {
 
 func TestLedgerPages(t *testing.T) {
 	page, err := ToLedgers(&pb.ListLedgersRequest{})
-	if err != nil || page != (Ledgers{Limit: DefaultSize}) {
+	if err != nil || page.Limit != DefaultSize || page.Prefix != "" || page.After != "" {
 		t.Errorf("%+v, %v", page, err)
 	}
 	page, err = ToLedgers(&pb.ListLedgersRequest{Prefix: "a/", PageSize: MaxSize})
-	if err != nil || page != (Ledgers{Prefix: "a/", Limit: MaxSize}) {
+	if err != nil || page.Limit != MaxSize || page.Prefix != "a/" || page.After != "" {
 		t.Errorf("%+v, %v", page, err)
 	}
-	token := page.Token("a/b")
+	token := page.TokenAt("a/b", "")
 	next, err := ToLedgers(&pb.ListLedgersRequest{Prefix: "a/", PageSize: 5, PageToken: token})
-	if err != nil || next != (Ledgers{Prefix: "a/", After: "a/b", Limit: 5}) {
+	if err != nil || next.Limit != 5 || next.Prefix != "a/" || next.After != "a/b" || next.Hidden != "" {
 		t.Errorf("%+v, %v", next, err)
 	}
 	for field, r := range map[string]*pb.ListLedgersRequest{
@@ -49,7 +49,7 @@ func TestLedgerPages(t *testing.T) {
 	}
 	entries := Entries{Ledger: "a"}.Token(3)
 	for _, wrong := range []string{"x", "*", entries, token[:len(token)-2], token + "A",
-		Ledgers{Prefix: "a/"}.Token("A"), strings.Repeat("x", 10000)} {
+		page.TokenAt("A", ""), strings.Repeat("x", 10000)} {
 		_, err := ToLedgers(&pb.ListLedgersRequest{Prefix: "a/", PageToken: wrong})
 		if err == nil && wrong == token[:len(token)-2] {
 			continue // a shorter name is a name too
@@ -82,7 +82,7 @@ func TestEntryPages(t *testing.T) {
 		{"start_position", &pb.ListEntriesRequest{Ledger: "a", StartPosition: 1, PageToken: token}},
 		{"page_token", &pb.ListEntriesRequest{Ledger: "b", PageToken: token}},
 		{"page_token", &pb.ListEntriesRequest{Ledger: "a", PageToken: page.Token(0)}},
-		{"page_token", &pb.ListEntriesRequest{Ledger: "a", PageToken: Ledgers{}.Token("a")}},
+		{"page_token", &pb.ListEntriesRequest{Ledger: "a", PageToken: Page{}.TokenAt("a", "")}},
 		{"page_token", &pb.ListEntriesRequest{Ledger: "a", PageToken: toToken(tokenEntries, "a", "-1")}},
 	} {
 		_, err := ToEntries(c.r)
