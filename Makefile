@@ -58,7 +58,7 @@ soak: ## the daemon killed KILLS times under load, KILLS times while datasets ch
 	ACCOUNTANT_KILL_ROUNDS=$(KILLS) $(GO) test ./cmd/accountantd -count 1 -timeout 24h -v -run '^(TestKillRounds|TestDatasetKillRounds|TestColdKillRounds)$$'
 
 .PHONY: readers
-readers: ## a daemon under a limit of 512 MiB, asked for more than that in six ways (five minutes)
+readers: ## a daemon under a limit of 512 MiB, asked for more than that in seven ways (six minutes)
 	ACCOUNTANT_READERS=all $(GO) test ./cmd/accountantd -count 1 -timeout 1h -v -run '^TestReaders$$'
 
 FAILOVERS ?= 5

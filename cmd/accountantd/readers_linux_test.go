@@ -85,6 +85,7 @@ func TestReaders(t *testing.T) {
 		}},
 		{"600 watchers, 10,000 streams and 300 lists", false, crowdOfReaders},
 		{"1,000 streams of 2,000 reports at once", false, flood},
+		{"4,000 streams of a report of 1,000 events", false, floodOfEvents},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !c.always && os.Getenv("ACCOUNTANT_READERS") != "all" {
@@ -136,6 +137,43 @@ func flood(t *testing.T, d *daemon) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// floodOfEvents sends a report that takes much memory into each of many streams at once.
+func floodOfEvents(t *testing.T, d *daemon) {
+	conns, report := connections(t, d, 40), charge()
+	for n := range uint32(999) {
+		report.Events = append(report.Events, &pb.Event{Count: 1 + n, Mechanism: report.GetEvents()[0].GetMechanism()})
+	}
+	var opened, all sync.WaitGroup
+	for i := range 4000 {
+		opened.Add(1)
+		all.Go(func() {
+			stream, err := api.NewClient(conns[i%len(conns)]).ReportStream(patiently(t))
+			if err == nil {
+				err = stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
+					Open: &pb.ReportStreamRequest_Open{Ledger: fmt.Sprintf("many/%d", i%1000),
+						Writer: uuid.NewString()}}})
+			}
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			opened.Done()
+			opened.Wait()
+			if err == nil {
+				err = stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{
+					Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: 1, Charge: report}}})
+			}
+			var answer *pb.ReportStreamResponse
+			if err == nil {
+				answer, err = stream.Recv()
+			}
+			if err != nil || answer.GetAcknowledged() == nil {
+				t.Errorf("%v, %v", answer, err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // fillForReaders makes ledgers and entries of which many fill a page of a list.

@@ -130,6 +130,7 @@ func (r *rejection) reject(sequence uint64) { *r = rejection(sequence) }
 // answer takes in the answer to an item, or drops it.
 func (l *Lane) answer(it *item, drop bool, result Result, err error) {
 	l.decidedBytes += it.bytes
+	l.decidedLarge += it.admitted
 	if drop || l.rejected.drops(it.request.Sequence) {
 		return
 	}
@@ -146,12 +147,13 @@ func (l *Lane) publish() bool {
 	l.undecided -= l.decided
 	l.bytes -= l.decidedBytes
 	l.w.q.k.laneBytes.Add(-int64(l.decidedBytes))
+	l.w.q.k.large.Release(int64(l.decidedLarge))
 	if len(l.results) == 0 {
 		l.results = l.answers
 	} else {
 		l.results = append(l.results, l.answers...)
 	}
-	l.answers, l.decided, l.decidedBytes = nil, 0, 0
+	l.answers, l.decided, l.decidedBytes, l.decidedLarge = nil, 0, 0, 0
 	l.room.wake()
 	free := l.ended != nil && l.undecided == 0
 	if len(l.results) > 0 || free {

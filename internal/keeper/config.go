@@ -61,7 +61,7 @@ type Config struct {
 
 	Window      int // requests of a stream that are not yet answered and received; 4,096 if 0
 	WindowBytes int // approximate bytes of those not yet decided; 8 MiB if 0
-	LaneBytes   int // the same of all streams, above which each keeps to its share of this; 32 MiB if 0
+	LaneBytes   int // the same of all streams, above which each keeps to its share; of large ones at most; 32 MiB if 0
 
 	BatchRequests int // requests decided together; 2,048 if 0
 	BatchBytes    int // their approximate bytes; 1 MiB if 0 (a single larger request is a batch)

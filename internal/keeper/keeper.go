@@ -23,6 +23,8 @@ import (
 	"context"
 	"errors"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/keeper/lookup"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -37,6 +39,7 @@ func New(config Config) *Keeper {
 		writers: idleWriters{max: config.MaxWriters},
 		queues:  map[string]*queue{},
 		work:    make(chan *queue),
+		large:   semaphore.NewWeighted(int64(config.LaneBytes)),
 	}
 	k.sets.k = k
 	k.fleet = fleet.Join(config.Store, config.Shared, k.changed)

@@ -137,7 +137,30 @@ func (l *Lane) Reject(ctx context.Context, sequence uint64, err error) error {
 	return l.send(ctx, item{w: l.w, lane: l, request: r, refusal: err, bytes: r.Weight()})
 }
 
-func (l *Lane) send(ctx context.Context, it item) error {
+// Admit waits for room for a large request, before it is decoded: of those that are admitted and not yet decided all
+// streams together have at most Config.LaneBytes. They come in turn, but only once there is nothing that this stream's
+// client has to read first. The next Send or Reject takes the room over; Withdraw gives it back.
+func (l *Lane) Admit(ctx context.Context, bytes int) error {
+	if err := l.await(ctx, l.read); err != nil {
+		return err
+	}
+	l.w.q.mu.Unlock()
+	bytes = min(bytes, l.w.q.k.config.LaneBytes)
+	if err := l.w.q.k.large.Acquire(ctx, int64(bytes)); err != nil {
+		return err
+	}
+	l.admitted = bytes
+	return nil
+}
+
+// Withdraw gives back what was admitted and never sent. It is for whoever sends, at the end.
+func (l *Lane) Withdraw() {
+	l.w.q.k.large.Release(int64(l.admitted))
+	l.admitted = 0
+}
+
+// await waits until the lane is ready for its sender and returns with mu held, or returns an error.
+func (l *Lane) await(ctx context.Context, ready func() bool) error {
 	q := l.w.q
 	q.mu.Lock()
 	for {
@@ -146,8 +169,8 @@ func (l *Lane) send(ctx context.Context, it item) error {
 			q.mu.Unlock()
 			return err
 		}
-		if l.fits(it.bytes) {
-			break
+		if ready() {
+			return nil
 		}
 		room := l.room.wait()
 		q.mu.Unlock()
@@ -158,6 +181,14 @@ func (l *Lane) send(ctx context.Context, it item) error {
 		}
 		q.mu.Lock()
 	}
+}
+
+func (l *Lane) send(ctx context.Context, it item) error {
+	if err := l.await(ctx, func() bool { return l.fits(it.bytes) }); err != nil {
+		return err
+	}
+	q := l.w.q
+	it.admitted, l.admitted = l.admitted, 0
 	l.undecided++
 	l.bytes += it.bytes
 	q.k.laneBytes.Add(int64(it.bytes))
@@ -170,12 +201,15 @@ func (l *Lane) send(ctx context.Context, it item) error {
 // batch of its ledger, however many others there are. Its caller holds mu.
 func (l *Lane) fits(bytes int) bool {
 	k, own := l.w.q.k, l.bytes+bytes
-	if l.undecided+len(l.results) >= k.config.Window {
+	if !l.read() {
 		return false
 	}
 	all, share := int(k.laneBytes.Load())+bytes, k.config.LaneBytes/max(1, int(k.lanes.Load()))
 	return l.undecided == 0 || own <= k.config.WindowBytes && (all <= k.config.LaneBytes || own <= share)
 }
+
+// read reports whether few enough answers are due and not yet received. Its caller holds mu.
+func (l *Lane) read() bool { return l.undecided+len(l.results) < l.w.q.k.config.Window }
 
 // Receive waits for answers and returns all that there are, in the order of the requests. It returns
 // at least one answer or an error. The error is ctx.Err(), or, when the lane has ended and every answer

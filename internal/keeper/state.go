@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
@@ -33,6 +35,7 @@ type Keeper struct {
 
 	lanes     atomic.Int64 // open streams
 	laneBytes atomic.Int64 // approximately, of their requests that are not yet decided
+	large     *semaphore.Weighted
 
 	placing sync.Mutex // held while a claim is placed
 	sets    sets
@@ -160,6 +163,8 @@ type item struct {
 	set     *setCall     // of a request about several ledgers, which is decided in its journal
 	beside  func() error // decides it in the other ledgers that it concerns; nil: there are none
 	bytes   int
+
+	admitted int // bytes that it has room for: see Lane.Admit
 }
 
 // call is a unary call in flight.
@@ -214,6 +219,8 @@ type Lane struct {
 	room      signal // there may be room to send
 	ready     signal // there are results, or the lane has ended
 
+	admitted int // bytes of the request that comes next: see Admit; of its sender
+
 	// Only the deciding goroutine uses these fields.
 	rejected     rejection    // as answered
 	tentative    rejection    // within one attempt to decide a batch
@@ -221,6 +228,7 @@ type Lane struct {
 	answers      []LaneResult // to be published together
 	decided      int          // requests of the lane in this batch
 	decidedBytes int
+	decidedLarge int // of what was admitted
 }
 
 // LaneResult answers one request of a Lane.

@@ -28,9 +28,10 @@ type digested struct {
 // maxKnownCharge is up to how many bytes an encoded charge is kept.
 const maxKnownCharge = 1 << 10
 
-// NewCharges returns a reader of the charges of ledgers with this adjacency, which knows at most so many.
+// NewCharges returns a reader of the charges of ledgers with this adjacency, which knows at most so many of them and
+// of their events.
 func NewCharges(adj mechanism.Adjacency, most int) *Charges {
-	return &Charges{reader: wire.NewCharges(adj), most: most, known: map[string]digested{}}
+	return &Charges{reader: wire.NewCharges(adj, most), most: most, known: map[string]digested{}}
 }
 
 // newStoredCharges returns a reader of charges in entries.

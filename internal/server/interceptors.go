@@ -33,8 +33,9 @@ const maxReceive = 4 << 20
 // than the HTTP port needs, whose calls come over one connection.
 const maxCalls = 2000
 
-// streamWindow is how much a client may send into a stream, and connectionWindow into all of a connection, before the
-// daemon has read it. gRPC would let both grow to 16 MiB, and a thousand streams then fill the memory while they wait.
+// streamWindow is how much a client may send into a stream before the daemon has read it, and connectionWindow into all
+// of a connection before it has arrived, whoever reads it then. gRPC would let both grow to 16 MiB, and a thousand
+// streams then fill the memory while they wait.
 const (
 	streamWindow     = 64 << 10
 	connectionWindow = 1 << 20

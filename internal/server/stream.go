@@ -196,15 +196,26 @@ const countEach = 32
 // labels in any order, and of all that report by single calls.
 const knownOfStream, knownCharges = 16, 1024
 
+// Messages that are longer than large are decoded in turn, as there may be one in each of ten thousand streams.
+// decodedBytes is about how many bytes of memory one takes then for each byte.
+const (
+	large        = 4 << 10
+	decodedBytes = 8
+)
+
 // take moves messages into the lane until there are no more (io.EOF), one cannot
 // be placed in the lane's order, the lane or the call has ended, or the stream is to end:
 // what comes after that is not taken.
 func (r *reports) take(ending context.Context) error {
 	account, uncounted := callerOf(r.stream.Context()).account, 0
 	defer func() { account.Count(uncounted) }()
+	defer r.lane.Withdraw()
 	charges := record.NewCharges(r.adjacency, knownOfStream)
 	var received encoded
 	for {
+		if cap(received) > large { // a thousand streams would keep as many
+			received = nil
+		}
 		if err := r.stream.RecvMsg(&received); err != nil {
 			return err
 		}
@@ -214,6 +225,11 @@ func (r *reports) take(ending context.Context) error {
 		if uncounted++; uncounted == countEach {
 			account.Charges(r.stream.Context(), uncounted) // which ends with the handler
 			uncounted = 0
+		}
+		if len(received) > large {
+			if err := r.lane.Admit(r.stream.Context(), decodedBytes*len(received)); err != nil {
+				return err
+			}
 		}
 		if sequence, body, ok := wire.Sequenced(received); ok {
 			if action, digest, ok := charges.Charge(body); ok {

@@ -21,6 +21,7 @@ import (
 // use.
 type Charges struct {
 	check func(mechanism.Event) error // of an event whose ranges were not checked
+	most  int                         // events that it knows
 
 	mu    sync.RWMutex
 	known map[string]mechanism.Event // by their bytes; they pass check
@@ -31,17 +32,17 @@ const (
 	maxKnownEventSize = 256 // bytes
 )
 
-// NewCharges returns a reader of the charges of ledgers with this adjacency.
-func NewCharges(adj mechanism.Adjacency) *Charges {
-	return newCharges(func(e mechanism.Event) error { return e.Check(adj) })
+// NewCharges returns a reader of the charges of ledgers with this adjacency, which knows at most so many events.
+func NewCharges(adj mechanism.Adjacency, most int) *Charges {
+	return newCharges(min(most, maxKnownEvents), func(e mechanism.Event) error { return e.Check(adj) })
 }
 
 // NewStoredCharges returns a reader of charges in stored entries, which do not say their ledger's adjacency: each
 // event is valid under one.
-func NewStoredCharges() *Charges { return newCharges(checkEvent) }
+func NewStoredCharges() *Charges { return newCharges(maxKnownEvents, checkEvent) }
 
-func newCharges(check func(mechanism.Event) error) *Charges {
-	return &Charges{check: check, known: map[string]mechanism.Event{}}
+func newCharges(most int, check func(mechanism.Event) error) *Charges {
+	return &Charges{check: check, most: most, known: map[string]mechanism.Event{}}
 }
 
 // Sequenced splits an encoded ReportStreamRequest with a charge into its number in the lane and the encoded Charge,
@@ -119,7 +120,7 @@ func (c *Charges) event(b []byte) (mechanism.Event, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.known) == maxKnownEvents { // what is still in use is soon here again
+	if len(c.known) == c.most { // what is still in use is soon here again
 		clear(c.known)
 	}
 	c.known[string(b)] = events[0]

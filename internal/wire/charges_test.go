@@ -35,7 +35,7 @@ func TestChargesReadsWhatIsValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne,
 			mechanism.ZeroOut}).Draw(t, "adjacency")
-		r := NewCharges(adj)
+		r := NewCharges(adj, maxKnownEvents)
 		charges := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ledger.Charge {
 			if v, ok := wiretest.FewActions().Draw(t, "action").(ledger.Charge); ok {
 				return v
@@ -71,7 +71,7 @@ func readStreamed(r *Charges, b []byte) (sequence uint64, charge ledger.Charge, 
 }
 
 func TestChargesForgetsNothingItWasTold(t *testing.T) {
-	r := NewCharges(mechanism.AddOrRemoveOne)
+	r := NewCharges(mechanism.AddOrRemoveOne, maxKnownEvents)
 	for n := range uint32(3 * maxKnownEvents) { // more than are kept
 		b, err := proto.Marshal(streamed(1,
 			&pb.Charge{Events: []*pb.Event{{Mechanism: FromMechanism(wiretest.StepCharge.Events[0].Mechanism),
@@ -102,7 +102,7 @@ func FuzzCharges(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, adjacency uint8) {
 		adj := mechanism.Adjacency(adjacency)
-		r := NewCharges(adj)
+		r := NewCharges(adj, maxKnownEvents)
 		for range 2 {
 			sequence, got, ok := readStreamed(r, b)
 			if !ok {

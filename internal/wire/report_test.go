@@ -56,7 +56,7 @@ func TestReadReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = To[ledger.Charge]("charge", adj, FromCharge(charge))
-		r := NewCharges(adj)
+		r := NewCharges(adj, maxKnownEvents)
 		for range 2 {
 			message := append([]byte(nil), b...)
 			report, got, ok := readReport(r, message)
@@ -83,10 +83,10 @@ func TestReadReportLeavesWhatIsUnusual(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, ok := readReport(NewCharges(mechanism.AddOrRemoveOne), b); !ok {
+		if _, _, ok := readReport(NewCharges(mechanism.AddOrRemoveOne, maxKnownEvents), b); !ok {
 			t.Fatal("the usual one is not read")
 		}
-		if _, _, ok := readReport(NewCharges(mechanism.AddOrRemoveOne), change(b)); ok {
+		if _, _, ok := readReport(NewCharges(mechanism.AddOrRemoveOne, maxKnownEvents), change(b)); ok {
 			t.Errorf("%s: was read", name)
 		}
 	}
@@ -108,7 +108,7 @@ func FuzzReadReport(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, adjacency uint8) {
 		adj := mechanism.Adjacency(adjacency)
-		r := NewCharges(adj)
+		r := NewCharges(adj, maxKnownEvents)
 		for range 2 {
 			if report, got, ok := readReport(r, b); ok && !same(b, adj, &report, got) {
 				t.Fatalf("%x: %+v %+v", b, report, got)
