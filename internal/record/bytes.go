@@ -31,5 +31,3 @@ func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
 func invalid(field, value, allowed string) *wire.InvalidError {
 	return &wire.InvalidError{Field: field, Value: value, Allowed: allowed}
 }
-
-func absent(field, allowed string) *wire.InvalidError { return invalid(field, "missing", allowed) }

@@ -55,7 +55,7 @@ func UnmarshalReservation(position uint64, b []byte) (ledger.Reservation, error)
 
 func checkRest(r ledger.Reservation) error {
 	if len(r.Rest) == 0 {
-		return absent("rest", "at least one mechanism")
+		return invalid("rest", "missing", "at least one mechanism")
 	}
 	if err := wire.CheckPrincipal(r.Principal); err != nil {
 		return err

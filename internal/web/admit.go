@@ -70,7 +70,7 @@ func (d *door) named(r *http.Request) bool {
 	switch {
 	case d.URL != nil && strings.EqualFold(r.Host, d.URL.Host):
 		return true
-	case d.Local && isLocal(host):
+	case d.Local && endpoint.IsLocal(host):
 		return true
 	}
 	return !d.Local && d.Certified != nil && d.Certified(host)
@@ -87,9 +87,6 @@ func (d *door) names() string {
 	}
 	return list
 }
-
-// isLocal reports whether a host is this machine by a name that nobody can lead elsewhere.
-func isLocal(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 // hostOf returns the host of HOST:PORT or HOST.
 func hostOf(address string) string {
@@ -123,7 +120,7 @@ var forwarding = []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Clu
 
 // distant reports whether somebody on another machine may have sent a request: then only proof counts.
 func (d *door) distant(r *http.Request) bool {
-	if !d.Local || !isLocal(hostOf(r.Host)) {
+	if !d.Local || !endpoint.IsLocal(hostOf(r.Host)) {
 		return true
 	}
 	for name := range r.Header {

@@ -26,14 +26,12 @@ func Leave(c Config, left rows.Left) error {
 
 // move takes the heads away, in one transaction. It may be run again after an unknown outcome.
 func (s *Store) move(left rows.Left) error {
-	sealed := sealMeta(rows.LeftName, left.Append(nil))
 	return s.attempt(func(ctx context.Context, c *pgx.Conn) error {
 		var there bool
 		if err := c.QueryRow(ctx, "SELECT to_regclass('heads') IS NOT NULL").Scan(&there); err != nil {
 			return err
 		}
-		statements := []query{{sql: begin}, {sql: "INSERT INTO meta (name, value) VALUES ($1, $2) " +
-			"ON CONFLICT (name) DO UPDATE SET value = excluded.value", args: []any{rows.LeftName, sealed}}}
+		statements := []query{{sql: begin}, setMeta(rows.LeftName, left.Append(nil))}
 		if there {
 			statements = append(statements, query{sql: "LOCK TABLE heads IN ACCESS EXCLUSIVE MODE"},
 				query{sql: "ALTER TABLE heads RENAME TO moved_heads"})

@@ -18,12 +18,14 @@ const noteRow = inspect.NoteRow
 func (s *Store) Note(name string, text []byte) error {
 	row := noteRow + name
 	return s.attempt(func(ctx context.Context, c *pgx.Conn) error {
-		return completed(ctx, c, []query{{sql: begin},
-			{sql: "INSERT INTO meta (name, value) VALUES ($1, $2) " +
-				"ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-				args: []any{row, sealMeta(row, text)}},
-			{sql: "COMMIT"}})
+		return completed(ctx, c, []query{{sql: begin}, setMeta(row, text), {sql: "COMMIT"}})
 	})
+}
+
+// setMeta keeps a value about the store as a whole, in the place of the one before.
+func setMeta(name string, value []byte) query {
+	return query{sql: "INSERT INTO meta (name, value) VALUES ($1, $2) " +
+		"ON CONFLICT (name) DO UPDATE SET value = excluded.value", args: []any{name, sealMeta(name, value)}}
 }
 
 // Noted returns what Note has kept, nil if there is nothing.

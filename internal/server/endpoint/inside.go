@@ -30,6 +30,9 @@ func OfRequest(r *http.Request) (p Proof, err error) {
 	return p, err
 }
 
+// IsLocal reports whether a host is this machine by a name that nobody can lead elsewhere.
+func IsLocal(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
+
 // IsLoopback reports whether an address, IP:PORT, is one that only this machine reaches.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)

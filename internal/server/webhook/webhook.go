@@ -16,12 +16,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dpaccountant/accountant/internal/server/endpoint"
 )
 
 // Config says whom to tell.
@@ -35,15 +36,10 @@ type Config struct {
 func ParseAddress(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err == nil && u.Host != "" && u.User == nil && u.Fragment == "" &&
-		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())) {
+		(u.Scheme == "https" || u.Scheme == "http" && endpoint.IsLocal(u.Hostname())) {
 		return u, nil
 	}
 	return nil, errors.New("https://HOST/PATH, or http with localhost or a loopback address, without a user or a #")
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // ParseSecrets reads a file of secrets, one a line: "whsec_" and 24 to 64 bytes in base64. While a secret is replaced
