@@ -3,10 +3,14 @@
 package record
 
 import (
+	"fmt"
+	"unsafe"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -16,8 +20,34 @@ import (
 // descriptor and for sorting the labels' map. The test compares both byte for byte. All
 // other actions are written by package proto.
 
-// appendEntry appends an accountant.record.v1.Entry.
-func appendEntry(b []byte, e ledger.Entry, nanos int64, previousOfWriter uint64) ([]byte, error) {
+// Writer makes the bytes of entries. Jobs charge the same again and again, so it knows some charges, which it neither
+// checks nor encodes a second time. Its zero value knows none.
+type Writer struct{ known map[sameCharge][]byte }
+
+// sameCharge tells charges apart by their memory, which nobody changes. Equal numbers can have different bytes, as 0
+// and −0 have.
+type sameCharge struct {
+	events               *mechanism.Event
+	labels               *ledger.Label
+	eventsLen, labelsLen int
+}
+
+// maxKnownCharges is how many charges a Writer knows; none has more than maxKnownCharge bytes.
+const maxKnownCharges = 64
+
+// Append appends what MarshalEntry makes.
+func (w *Writer) Append(b []byte, e ledger.Entry, previousOfWriter uint64) ([]byte, error) {
+	nanos, err := wire.Nanos(e.Time)
+	if err == nil {
+		err = checkFrame(e)
+	}
+	var action []byte
+	if err == nil {
+		action, err = w.action(e.Action)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("entry %d of writer %s: %w", e.Position, wire.Quote(e.Writer.Name), err)
+	}
 	b = Frame[string]{e.Position, e.Writer.Principal, e.Writer.Name, e.Sequence, uint64(nanos),
 		previousOfWriter, e.Policy}.Append(b)
 	b = appendSet(b, e) // before the action: package proto puts what is in a oneof last
@@ -28,13 +58,37 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousOfWriter uint64)
 		}
 		b = protowire.AppendBytes(wire.AppendTag(b, approvalField), by)
 	}
-	field := entryAction().Fields().ByName(protoreflect.Name(e.Action.Kind())).Number()
-	if v, ok := e.Action.(ledger.Charge); ok {
-		var room [512]byte
-		return protowire.AppendBytes(wire.AppendTag(b, field), appendCharge(room[:0], v)), nil
+	return append(b, action...), nil
+}
+
+// action returns an action's field of an accountant.record.v1.Entry, if the action is valid.
+func (w *Writer) action(v ledger.Action) ([]byte, error) {
+	charge, isCharge := v.(ledger.Charge)
+	same := sameCharge{unsafe.SliceData(charge.Events), unsafe.SliceData(charge.Labels), len(charge.Events),
+		len(charge.Labels)}
+	if known, ok := w.known[same]; ok && isCharge {
+		return known, nil
 	}
-	body, err := marshal(wire.FromAction(e.Action))
-	return protowire.AppendBytes(wire.AppendTag(b, field), body), err
+	if err := wire.CheckAction(v); err != nil {
+		return nil, err
+	}
+	tag := wire.AppendTag(nil, entryAction().Fields().ByName(protoreflect.Name(v.Kind())).Number())
+	if !isCharge {
+		body, err := marshal(wire.FromAction(v))
+		return protowire.AppendBytes(tag, body), err
+	}
+	var room [512]byte
+	made := protowire.AppendBytes(tag, appendCharge(room[:0], charge))
+	if len(made) <= maxKnownCharge {
+		if len(w.known) >= maxKnownCharges { // what is still in use is soon here again
+			clear(w.known)
+		}
+		if w.known == nil {
+			w.known = map[sameCharge][]byte{}
+		}
+		w.known[same] = made
+	}
+	return made, nil
 }
 
 // approvalField is the field of an entry that says by whose proposal and approval it was done.

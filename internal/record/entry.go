@@ -3,7 +3,6 @@
 package record
 
 import (
-	"fmt"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -22,19 +21,7 @@ import (
 // the position of its writer's entry before it. They do not contain the digest, which
 // must be that of the action: whoever reads them computes it.
 func MarshalEntry(e ledger.Entry, previousOfWriter uint64) ([]byte, error) {
-	return AppendEntry(nil, e, previousOfWriter)
-}
-
-// AppendEntry appends what MarshalEntry makes.
-func AppendEntry(b []byte, e ledger.Entry, previousOfWriter uint64) ([]byte, error) {
-	nanos, err := wire.Nanos(e.Time)
-	if err == nil {
-		err = checkEntry(e)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("entry %d of writer %s: %w", e.Position, wire.Quote(e.Writer.Name), err)
-	}
-	return appendEntry(b, e, nanos, previousOfWriter)
+	return new(Writer).Append(nil, e, previousOfWriter)
 }
 
 // UnmarshalEntry is the inverse of MarshalEntry. Unknown fields, values outside

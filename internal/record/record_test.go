@@ -29,6 +29,7 @@ import (
 )
 
 func TestEntryRoundTrip(t *testing.T) {
+	var w Writer // which knows charges of entries that came before
 	rapid.Check(t, func(t *rapid.T) {
 		want := wiretest.Entries().Draw(t, "entry")
 		want.Digest = DigestOf(want.Action, want.Approval)
@@ -43,6 +44,12 @@ func TestEntryRoundTrip(t *testing.T) {
 		}
 		if plain := plainEntry(t, want, ofWriter); !bytes.Equal(raw, plain) {
 			t.Fatalf("bytes %x differ from those of package proto %x", raw, plain)
+		}
+		for range 2 {
+			again, err := w.Append([]byte("before"), want, ofWriter)
+			if string(again) != "before"+string(raw) || err != nil {
+				t.Fatalf("bytes %x, %v; want those that MarshalEntry makes, %x", again, err, raw)
+			}
 		}
 	})
 }

@@ -43,6 +43,9 @@ type Change struct {
 
 	Size int // of what is stored, about, in bytes
 
+	// By makes the entries' bytes; that of several changes knows what they have in common. nil: the change has its own.
+	By *record.Writer
+
 	bytes []byte // in which the entries' are
 	index map[ledger.Writer]int
 	on    ledger.Stored
@@ -151,11 +154,15 @@ func (c *Change) Make(h rows.Head, from Rows, keys Keys, p *ledger.Proposal) err
 			p.Expected.Position, h.At.Position)
 	}
 	if cap(c.bytes) > maxKept {
-		*c = Change{}
+		*c = Change{By: c.By}
+	}
+	if c.By == nil {
+		c.By = new(record.Writer)
 	}
 	totals := append(c.Head.Totals[:0], h.Totals...)
 	*c = Change{Head: h, Entries: c.Entries[:0], Lanes: c.Lanes[:0], Mechanisms: c.Mechanisms[:0],
-		Counts: c.Counts[:0], Reservations: c.Reservations[:0], bytes: c.bytes[:0], keys: c.keys[:0], raws: c.raws[:0],
+		Counts: c.Counts[:0], Reservations: c.Reservations[:0], By: c.By,
+		bytes: c.bytes[:0], keys: c.keys[:0], raws: c.raws[:0],
 		on: ledger.Stored{Totals: c.on.Totals[:0], Open: c.on.Open[:0]}}
 	c.Head.Totals = totals
 	if err := c.read(h, from, p); err != nil {
@@ -237,7 +244,7 @@ func (c *Change) entries(from Rows, keys Keys, p *ledger.Proposal) error {
 				e.Writer.Name, e.Sequence, l.Sequence+1)
 		}
 		start := len(c.bytes)
-		if c.bytes, err = record.AppendEntry(c.bytes, *e, l.Position); err != nil {
+		if c.bytes, err = c.By.Append(c.bytes, *e, l.Position); err != nil {
 			return err
 		}
 		raw, key := c.bytes[start:len(c.bytes):len(c.bytes)], keys.Next()

@@ -6,6 +6,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/book"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // booked is what a transaction knows of one ledger: what it has read after it locked the head, and what its operations
@@ -47,11 +48,11 @@ func (b *booked) Open(position uint64) (r ledger.Reservation, open bool, err err
 }
 
 // propose finds what a proposal changes. The ledger stays as it is.
-func (b *booked) propose(p *ledger.Proposal, keys *keys) (*book.Change, error) {
+func (b *booked) propose(p *ledger.Proposal, keys *keys, by *record.Writer) (*book.Change, error) {
 	if b.damage != nil {
 		return nil, b.damage
 	}
-	c := new(book.Change)
+	c := &book.Change{By: by}
 	return c, c.Make(b.head, b, keys, p)
 }
 

@@ -244,7 +244,7 @@ func (a *attempt) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 		if err != nil {
 			return nil, err
 		}
-		if changes[i], err = b.propose(&batch[i], &a.keys); err != nil {
+		if changes[i], err = b.propose(&batch[i], &a.keys, &a.by); err != nil {
 			return nil, err
 		}
 		ledgers[i], hashes[i] = b, changes[i].Hashes()

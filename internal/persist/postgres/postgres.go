@@ -31,6 +31,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/group"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // Config says where a store is and how it behaves. Only URL is required.
@@ -118,6 +119,7 @@ type Store struct {
 	moved     atomic.Pointer[error] // why everything is refused
 	outdated  atomic.Bool           // the tables are of a newer version than this program's
 	orphan    orphan                // of the committer, which alone uses it
+	by        record.Writer         // likewise
 
 	closing context.Context // ends when the store is closed
 	close   context.CancelFunc
