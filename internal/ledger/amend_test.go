@@ -19,7 +19,7 @@ func accept(t *testing.T, b *Batch, actions ...Action) {
 	t.Helper()
 	for _, v := range actions {
 		w := Writer{"p", "w"}
-		if d := b.Decide(Request{Writer: w, Sequence: b.last[w].Sequence + 1, Action: v}, Lane{},
+		if d := b.Decide(Request{Writer: w, Sequence: b.Lane(w, Lane{}).Sequence + 1, Action: v}, Lane{},
 			noon); d.Outcome != Accepted {
 			t.Fatalf("%+v: %v", v, d.Err)
 		}

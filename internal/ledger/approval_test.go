@@ -126,14 +126,14 @@ func TestProposalsAreBounded(t *testing.T) {
 // propose makes a proposal of a principal for an hour.
 func propose(b *Batch, by string, at time.Time) error {
 	w := Writer{by, "x"}
-	return b.Decide(Request{Writer: w, Sequence: b.last[w].Sequence + 1, Action: Propose{
+	return b.Decide(Request{Writer: w, Sequence: b.Lane(w, Lane{}).Sequence + 1, Action: Propose{
 		Action: Reconcile{}, Lifetime: time.Hour, Person: by}}, Lane{}, at).Err
 }
 
 // withdraw takes back the newest proposal.
 func withdraw(b *Batch, by string, at time.Time) error {
 	w, open := Writer{by, "x"}, b.amended.proposals
-	return b.Decide(Request{Writer: w, Sequence: b.last[w].Sequence + 1, Action: Withdraw{
+	return b.Decide(Request{Writer: w, Sequence: b.Lane(w, Lane{}).Sequence + 1, Action: Withdraw{
 		Proposal: open[len(open)-1].Position, Reason: "r"}}, Lane{}, at).Err
 }
 

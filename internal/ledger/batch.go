@@ -18,11 +18,11 @@ import (
 type Batch struct {
 	state   *State
 	entries []Entry
-	totals  map[int]uint64 // changed totals, by the mechanism's index
+	totals  few[int, uint64] // changed totals, by the mechanism's index
 	added   []mechanism.Mechanism
 	grown   int                         // bytes of added
 	index   map[mechanism.Mechanism]int // of added; nil if there are none
-	last    map[Writer]Lane
+	last    few[Writer, Lane]
 	total   uint64
 	closed  bool
 	draft   *budget.Draft // of the state's account; nil without budgets
@@ -47,8 +47,6 @@ type Batch struct {
 func NewBatch(s *State) *Batch {
 	b := &Batch{
 		state:  s,
-		totals: map[int]uint64{},
-		last:   map[Writer]Lane{},
 		total:  s.summary.Total,
 		closed: s.summary.Closed,
 		held:   s.held, amended: s.amended,
@@ -180,7 +178,7 @@ func (b *Batch) Keep() int {
 		Approval: r.Approval, First: b.amended.firstPart(r.Set), Policy: r.Policy,
 	}
 	b.follow(e)
-	b.last[r.Writer] = Lane{r.Sequence, e.Position}
+	b.last.put(r.Writer, Lane{r.Sequence, e.Position})
 	b.entries = append(b.entries, e)
 	b.taken = nil
 	return len(b.entries) - 1
@@ -236,8 +234,8 @@ func (b *Batch) position() uint64 { return b.state.summary.Head.Position + uint6
 
 // Lane returns how far a lane has come with the batch; committed is how far it was before.
 func (b *Batch) Lane(w Writer, committed Lane) Lane {
-	if newer := b.last[w]; newer.Sequence >= committed.Sequence {
-		return newer
+	if newer := b.last.get(w); newer != nil && newer.Sequence >= committed.Sequence {
+		return *newer
 	}
 	return committed
 }
@@ -371,10 +369,11 @@ func (b *Batch) count(m mechanism.Mechanism, count uint64) {
 		}
 		b.index[m] = i
 	}
-	if _, changed := b.totals[i]; !changed {
-		b.totals[i] = b.state.count(i)
+	if total := b.totals.get(i); total != nil {
+		*total += count
+	} else {
+		b.totals.put(i, b.state.count(i)+count)
 	}
-	b.totals[i] += count
 }
 
 // uncount takes away from a mechanism's total, which has that much.
@@ -386,8 +385,8 @@ func (b *Batch) counted(m mechanism.Mechanism) uint64 {
 	if !known {
 		return 0
 	}
-	if total, changed := b.totals[i]; changed {
-		return total
+	if total := b.totals.get(i); total != nil {
+		return *total
 	}
 	return b.state.count(i)
 }
@@ -398,8 +397,8 @@ func (b *Batch) parts() []mechanism.Part {
 	for _, m := range b.added {
 		parts = append(parts, mechanism.Part{Mechanism: m})
 	}
-	for i, total := range b.totals {
-		parts[i].Count = total
+	for _, t := range b.totals.list {
+		parts[t.key].Count = t.value
 	}
 	return charged(parts)
 }
@@ -414,7 +413,7 @@ func (b *Batch) indexOf(m mechanism.Mechanism) (int, bool) {
 
 // find returns the entry of a writer's sequence number in this batch, or −1.
 func (b *Batch) find(w Writer, sequence uint64) int {
-	if sequence > b.last[w].Sequence {
+	if sequence > b.Lane(w, Lane{}).Sequence {
 		return -1
 	}
 	for i, e := range b.entries {
@@ -446,15 +445,15 @@ func (b *Batch) Proposal() Proposal {
 // changes lists the changed totals, those of added mechanisms last and in the
 // order of their indexes.
 func (b *Batch) changes() []CountChange {
-	out := make([]CountChange, 0, len(b.totals))
+	out := make([]CountChange, 0, len(b.totals.list))
 	known := len(b.state.parts)
-	for i, t := range b.totals {
-		if i < known {
-			out = append(out, CountChange{i, b.state.parts[i].Mechanism, t})
+	for _, t := range b.totals.list {
+		if t.key < known {
+			out = append(out, CountChange{t.key, b.state.parts[t.key].Mechanism, t.value})
 		}
 	}
 	for j, m := range b.added {
-		out = append(out, CountChange{known + j, m, b.totals[known+j]})
+		out = append(out, CountChange{known + j, m, *b.totals.get(known + j)})
 	}
 	return out
 }

@@ -93,7 +93,7 @@ func TestReservations(t *testing.T) {
 				t.Errorf("%d more fit; want %d", n, c.more)
 			}
 			if left == nil && !b.closed { // a second time
-				sequence := b.last[Writer{"p", "w"}].Sequence + 1
+				sequence := b.Lane(Writer{"p", "w"}, Lane{}).Sequence + 1
 				for _, v := range []Action{Release{Reservation: 1}, Expire{Reservation: 1}, commit(pure(0.1, 1))} {
 					if d := b.Decide(Request{Writer: Writer{"p", "w"}, Sequence: sequence, Action: v}, Lane{},
 						noon); !errors.Is(d.Err, ErrReservation) {

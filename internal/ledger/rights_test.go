@@ -123,7 +123,7 @@ func TestAcknowledge(t *testing.T) {
 	known := Acknowledge{Warning: "large-delta", Reason: "it is public"}
 	ask := func(by, caller string, v Action) Decision {
 		w := Writer{by, "ack"}
-		r := Request{Writer: w, Sequence: b.last[w].Sequence + 1, Action: v, Caller: caller}
+		r := Request{Writer: w, Sequence: b.Lane(w, Lane{}).Sequence + 1, Action: v, Caller: caller}
 		return b.Decide(r, Lane{}, noon)
 	}
 	if d := ask("cn:bob", "cn:bob", known); !errors.Is(d.Err, ErrNotCreator) ||
