@@ -3,6 +3,7 @@
 package server
 
 import (
+	"context"
 	"time"
 
 	"google.golang.org/grpc"
@@ -46,7 +47,7 @@ type answer struct {
 
 // hold has an answer count until it is sent or, if it goes to the HTTP port, until that has answered. Answers to writes
 // count if they are long.
-func (s *Server) hold(c *caller, p *peer.Peer, m proto.Message) (any, error) {
+func (s *Server) hold(ctx context.Context, c *caller, m proto.Message) (any, error) {
 	n := proto.Size(m)
 	need := eachAnswer + madeWeight*n
 	if c.web {
@@ -67,6 +68,7 @@ func (s *Server) hold(c *caller, p *peer.Peer, m proto.Message) (any, error) {
 	if c.web {
 		return m, nil
 	}
+	p, _ := peer.FromContext(ctx)
 	a := &answer{Message: m, held: c.answer}
 	a.late = time.AfterFunc(s.config.SendTime, func() {
 		a.held.Release()
@@ -170,8 +172,7 @@ func (s *answers) SendMsg(m any) error {
 	if !c.web || c.answer == nil {
 		c.answer = s.server.answers.To(c.principal, c.identity().Proven())
 	}
-	p, _ := peer.FromContext(s.Context())
-	held, err := s.server.hold(c, p, m.(proto.Message))
+	held, err := s.server.hold(s.Context(), c, m.(proto.Message))
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -83,18 +82,6 @@ func (c *calls) register(s *grpc.Server) {
 func (c *counted) end(start time.Time, err error) {
 	c.handled[min(status.Code(err), codes.Unauthenticated)].Inc()
 	c.seconds.Observe(time.Since(start).Seconds())
-}
-
-func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	of, start := c.methods[info.FullMethod], time.Now()
-	of.started.Inc()
-	of.received.Inc()
-	answer, err := next(ctx, req)
-	if err == nil {
-		of.sent.Inc()
-	}
-	of.end(start, err)
-	return answer, err
 }
 
 func (c *calls) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {

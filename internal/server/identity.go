@@ -64,9 +64,8 @@ func (c *caller) identity() gate.Identity {
 // identify finds the caller's principal, whether the caller is the daemon's owner, and the name
 // of the call in the log. A token says more than the connection: that may be a gateway's, which
 // sends the calls of many.
-func (s *Server) identify(ctx context.Context) error {
-	c := callerOf(ctx)
-	said, err := given(ctx, PrincipalKey)
+func (s *Server) identify(ctx context.Context, c *caller) error {
+	said, err := given(c.header, PrincipalKey)
 	if err != nil {
 		return err
 	}
@@ -86,10 +85,10 @@ func (s *Server) identify(ctx context.Context) error {
 	if c.principal == "" {
 		c.principal = unverified + cmp.Or(said, anonymous)
 	}
-	if c.id, err = given(ctx, RequestIDKey); err != nil {
+	if c.id, err = given(c.header, RequestIDKey); err != nil {
 		return err
 	}
-	by, err := s.byToken(ctx, proven)
+	by, err := s.byToken(ctx, c.header, proven)
 	switch {
 	case err != nil:
 		return err
@@ -123,8 +122,8 @@ var (
 // byToken returns what the call's token proves, or nothing if there is none. A token that proves
 // nothing is an error even where the connection proves something: whoever sends one means to be its
 // holder. A daemon that takes no tokens leaves them alone where the connection proves who calls.
-func (s *Server) byToken(ctx context.Context, connection endpoint.Proof) (bearer.Identity, error) {
-	values := metadata.ValueFromIncomingContext(ctx, tokenKey)
+func (s *Server) byToken(ctx context.Context, header metadata.MD, connection endpoint.Proof) (bearer.Identity, error) {
+	values := header[tokenKey]
 	if len(values) == 0 {
 		return bearer.Identity{}, nil
 	}
@@ -152,8 +151,8 @@ func (s *Server) byToken(ctx context.Context, connection endpoint.Proof) (bearer
 }
 
 // given returns what the client sent under a metadata key, "" if nothing.
-func given(ctx context.Context, key string) (string, error) {
-	switch values := metadata.ValueFromIncomingContext(ctx, key); {
+func given(header metadata.MD, key string) (string, error) {
+	switch values := header[key]; {
 	case len(values) == 0:
 		return "", nil
 	case len(values) > 1:

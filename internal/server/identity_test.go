@@ -24,9 +24,9 @@ func TestTokenInPlainText(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &Server{tokens: v, metrics: NewMetrics()}
-	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("authorization", "Bearer "+i.Token("ann", nil)))
+	header := metadata.Pairs("authorization", "Bearer "+i.Token("ann", nil))
 	for private, want := range map[bool]codes.Code{true: codes.OK, false: codes.Unauthenticated} {
-		_, err = s.byToken(ctx, endpoint.Proof{Private: private})
+		_, err = s.byToken(t.Context(), header, endpoint.Proof{Private: private})
 		if got := statusOf(err).Code(); got != want {
 			t.Errorf("private: %v: %v; want %v", private, err, want)
 		}

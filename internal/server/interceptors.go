@@ -9,11 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -45,9 +43,9 @@ const (
 // store; theirs has grown. Calls beyond them have goroutines of their own.
 const callWorkers = 512
 
-// options returns the transport's settings and the one chain that every call passes: log,
-// metrics, checked (identity, deadline, status, request), recover. Recovery is innermost, so
-// that panics are logged and counted as INTERNAL. Of a stream all but the metrics is one function.
+// options returns the transport's settings and what every call passes: log, metrics, checks (identity, deadline,
+// status, request) and, innermost, what recovers from panics, so that they are logged and counted as INTERNAL. All of
+// this is one function for calls, and for streams all but the metrics.
 func (s *Server) options() []grpc.ServerOption {
 	return append(s.config.Spans.Options(),
 		grpc.Creds(endpoint.Credentials(s.tls, s.config.Logger)),
@@ -62,27 +60,36 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second,
 			PermitWithoutStream: true}),
-		grpc.ChainUnaryInterceptor(
-			s.unaryLog,
-			s.metrics.calls.unary,
-			s.unaryChecked,
-			recovery.UnaryServerInterceptor(recovery.WithRecoveryHandlerContext(s.recovered)),
-		),
+		grpc.InTapHandle(s.arrived),
+		grpc.UnaryInterceptor(s.unary),
 		grpc.ChainStreamInterceptor(s.metrics.calls.stream, s.stream),
 	)
 }
 
-// unaryChecked refuses calls that arrive while the server is stopping, finds out who calls, whether
+// unary counts a call, has it checked and handled, and logs it.
+func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	c, of, start := callerOf(ctx), s.metrics.calls.methods[info.FullMethod], time.Now()
+	of.started.Inc()
+	of.received.Inc()
+	answer, err := s.checked(ctx, c, req, info, next)
+	if err == nil {
+		of.sent.Inc()
+	}
+	of.end(start, err)
+	s.finished(ctx, c, info.FullMethod, "unary", start, err)
+	return answer, err
+}
+
+// checked refuses calls that arrive while the server is stopping, finds out who calls, whether
 // fair use leaves them this call and whether the access policy allows it, bounds calls whose client
 // set no deadline, refuses requests that are too large or come from a newer API, and turns the
 // domain's errors into statuses. The request of a report is not decoded yet; its handler checks it.
-func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServerInfo,
+func (s *Server) checked(ctx context.Context, c *caller, req any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (any, error) {
 	err := s.taking(info.FullMethod)
 	if err == nil {
-		err = s.identify(ctx)
+		err = s.identify(ctx, c)
 	}
-	c := callerOf(ctx)
 	if err == nil && ours(info.FullMethod) && c.account != nil {
 		err, c.payer = c.account.Call(), c.account // also if the call is refused below
 	}
@@ -90,7 +97,7 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 		err = checkRequest(m)
 	}
 	if err == nil && ours(info.FullMethod) {
-		err = s.enter(ctx, info.FullMethod, req)
+		err = s.enter(c, info.FullMethod, req)
 	}
 	if err != nil {
 		return nil, notLetIn(s.refused(err))
@@ -103,10 +110,9 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 	if s.shared != nil {
 		ctx = fleet.Within(ctx)
 	}
-	answer, err := next(ctx, req)
+	answer, err := s.recovering(ctx, req, next)
 	if err == nil && ours(info.FullMethod) {
-		p, _ := peer.FromContext(ctx)
-		answer, err = s.hold(c, p, answer.(proto.Message))
+		answer, err = s.hold(ctx, c, answer.(proto.Message))
 	}
 	if err != nil {
 		if c.answer != nil {
@@ -117,13 +123,22 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 	return answer, nil
 }
 
+// recovering calls a handler, and returns an error if it panics.
+func (s *Server) recovering(ctx context.Context, req any, next grpc.UnaryHandler) (answer any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer, err = nil, s.recovered(ctx, p)
+		}
+	}()
+	return next(ctx, req)
+}
+
 // enter has the gate decide whether a call may pass, and keeps what the call may do. The request of
 // a report is not decoded yet.
-func (s *Server) enter(ctx context.Context, method string, req any) (err error) {
+func (s *Server) enter(c *caller, method string, req any) (err error) {
 	if in, ok := req.(*encoded); ok {
 		req = []byte(*in)
 	}
-	c := callerOf(ctx)
 	if c.passage, err = s.gate.Enter(method, c.identity(), req); err == nil && gate.OnlyReads(method) {
 		c.answer = s.answers.To(c.principal, c.identity().Proven())
 		if c.web {
@@ -147,7 +162,7 @@ func (s *Server) taking(method string) error {
 	return moved(s.config.Store)
 }
 
-// stream does for streams what unaryLog, unaryChecked and recovery do for calls. Its handlers wait for hours, and
+// stream does for streams what unary does for calls. Its handlers wait for hours, and
 // what lies below them on the stack is kept for as long: a stack of 16 KiB becomes one of 8 KiB only where less than
 // some 3 KiB are in use. So this is one interceptor, and what it does before and after the handler is in functions of
 // their own.
@@ -180,10 +195,11 @@ type streamCall struct {
 // beginStream decides whether a stream may begin. When the server stops it also ends the streams of the health service,
 // which would otherwise last as long as their clients; our own streams end by themselves, in order.
 func (s *Server) beginStream(stream grpc.ServerStream, method string) *streamCall {
-	ctx, c := s.withCaller(stream.Context())
-	call := &streamCall{server: s, method: method, start: time.Now(), stream: &streamWith{stream, ctx}, caller: c}
+	ctx := stream.Context()
+	c := callerOf(ctx)
+	call := &streamCall{server: s, method: method, start: time.Now(), stream: stream, caller: c}
 	if call.refused = s.taking(method); call.refused == nil {
-		call.refused = s.identify(ctx)
+		call.refused = s.identify(ctx, c)
 	}
 	if call.refused != nil {
 		return call

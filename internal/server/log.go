@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/server/gate"
@@ -29,11 +30,11 @@ import (
 // of the same characters as a principal. The trailer of a failed call carries it.
 const RequestIDKey = "x-request-id"
 
-// caller is what the log says about a call. The outermost interceptor puts it into the context,
-// and identify fills it in.
+// caller is what is known about a call. arrived puts it into the context, and identify fills it in.
 type caller struct {
-	id        string // chosen by the client, "" otherwise
-	number    uint64 // of the call in this process
+	header    metadata.MD // with names in lower case
+	id        string      // chosen by the client, "" otherwise
+	number    uint64      // of the call in this process
 	principal string
 	ownSocket bool
 	passage   *gate.Passage // what the call may do; nil for other services and before that is decided
@@ -74,9 +75,9 @@ func callerOf(ctx context.Context) *caller {
 	return c
 }
 
-func (s *Server) withCaller(ctx context.Context) (context.Context, *caller) {
-	c := &callContext{ctx, caller{number: s.calls.Add(1)}}
-	return c, &c.caller
+// arrived implements tap.ServerInHandle: every call and stream has a caller.
+func (s *Server) arrived(ctx context.Context, info *tap.Info) (context.Context, error) {
+	return &callContext{ctx, caller{header: info.Header, number: s.calls.Add(1)}}, nil
 }
 
 // requestID returns the text that tells a call from all others in the logs. A call that
@@ -95,15 +96,6 @@ func (s *Server) requestID(c *caller) string {
 func newProcessID() string {
 	id := uuid.New()
 	return hex.EncodeToString(id[:4])
-}
-
-func (s *Server) unaryLog(ctx context.Context, req any, info *grpc.UnaryServerInfo,
-	next grpc.UnaryHandler) (any, error) {
-	start := time.Now()
-	ctx, c := s.withCaller(ctx)
-	answer, err := next(ctx, req)
-	s.finished(ctx, c, info.FullMethod, "unary", start, err)
-	return answer, err
 }
 
 // finished logs a call that has ended; successful calls only at the debug level.

@@ -26,7 +26,7 @@ func register(at grpc.ServiceRegistrar, s *service) {
 		for i := range d.Methods {
 			m := api.Method(d.Methods[i].MethodName)
 			if m.Name() == "Report" {
-				d.Methods[i].Handler = handleReport
+				d.Methods[i].Handler = s.unaryReport()
 			} else if api.Writes(m) {
 				d.Methods[i].Handler = s.unaryWrite(m)
 			}
@@ -38,33 +38,38 @@ func register(at grpc.ServiceRegistrar, s *service) {
 // maxKeptRequest is the size, in bytes, up to which a buffer is reused.
 const maxKeptRequest = 16 << 10
 
-func handleReport(srv any, ctx context.Context, receive func(any) error,
-	chain grpc.UnaryServerInterceptor) (any, error) {
-	s := srv.(*service)
-	growStack(0)
-	in, ok := s.requests.Get().(*encoded)
-	if !ok {
-		in = new(encoded)
-	}
-	defer func() {
-		if cap(*in) <= maxKeptRequest {
-			s.requests.Put(in)
+// unaryReport is the handler of Report.
+func (s *service) unaryReport() func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
+	info := &grpc.UnaryServerInfo{Server: s, FullMethod: pb.Charges_Report_FullMethodName}
+	report := s.report
+	return func(_ any, ctx context.Context, receive func(any) error,
+		intercept grpc.UnaryServerInterceptor) (any, error) {
+		growStack(0)
+		in, ok := s.requests.Get().(*encoded)
+		if !ok {
+			in = new(encoded)
 		}
-	}()
-	if err := receive(in); err != nil {
-		return nil, err
-	}
-	info := &grpc.UnaryServerInfo{Server: srv, FullMethod: pb.Charges_Report_FullMethodName}
-	if wire.NamesLedgers(*in) { // the gate has to know all of them
-		m := new(pb.ReportRequest)
-		if err := unmarshalReport(*in, m); err != nil {
+		defer s.reuse(in)
+		if err := receive(in); err != nil {
 			return nil, err
 		}
-		return chain(ctx, m, info, func(ctx context.Context, _ any) (any, error) {
-			return s.act(ctx, m.GetLane(), true, "charge", api.Action(m))
-		})
+		if wire.NamesLedgers(*in) { // the gate has to know all of them
+			m := new(pb.ReportRequest)
+			if err := unmarshalReport(*in, m); err != nil {
+				return nil, err
+			}
+			return intercept(ctx, m, info, func(ctx context.Context, _ any) (any, error) {
+				return s.act(ctx, m.GetLane(), true, "charge", api.Action(m))
+			})
+		}
+		return intercept(ctx, in, info, report)
 	}
-	return chain(ctx, in, info, s.report)
+}
+
+func (s *service) reuse(in *encoded) {
+	if cap(*in) <= maxKeptRequest {
+		s.requests.Put(in)
+	}
 }
 
 // growStack makes room for what a report needs. A call's goroutine is new; its stack
@@ -104,8 +109,7 @@ func (s *service) report(ctx context.Context, in any) (any, error) {
 	})
 }
 
-// decodeReport decodes a request in full, with the errors that gRPC and unaryChecked would
-// give.
+// decodeReport decodes a request in full, with the errors that gRPC and checked would give.
 func decodeReport(b []byte) (*pb.ReportRequest, error) {
 	m := new(pb.ReportRequest)
 	if err := unmarshalReport(b, m); err != nil {
