@@ -75,6 +75,27 @@ func Begin(genesis []byte, kept []Witness) (*Replay, error) {
 	return r, r.compareKept(ledger.Entry{})
 }
 
+// Resume goes on after the newest entry of a snapshot whose ledger was gone through up to there before, given the
+// stored bytes of its genesis and where all lanes stood but those of request IDs that are not used again. What was kept
+// of earlier entries is passed over.
+func Resume(genesis []byte, at ledger.Snapshot, lanes map[Lane]ledger.Lane, kept []Witness) (*Replay, error) {
+	r, err := Begin(genesis, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.state = ledger.NewState(at, nil)
+	r.batch, r.head, r.lanes = ledger.NewBatch(r.state), at.Head, lanes
+	for _, w := range ofLedger(r.Name(), kept) {
+		if w.Position >= at.Head.Position {
+			r.kept = append(r.kept, w)
+		}
+	}
+	return r, r.compareKept(ledger.Entry{})
+}
+
+// Shares reports whether the ledger has set something aside for others.
+func (r *Replay) Shares() bool { return len(r.tally.Taken) > 0 || r.tally.Adopted > 0 }
+
 // Name is the ledger's.
 func (r *Replay) Name() string { return r.genesis.Spec.Name }
 

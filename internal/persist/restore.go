@@ -96,7 +96,7 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 			return done, err
 		}
 	}
-	outside, err := c.outside()
+	outside, err := ColdOf(c.Backup, c.Cold)
 	if err != nil {
 		return done, err
 	}
@@ -142,22 +142,23 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 	return done, durable.SyncDirectory(dir)
 }
 
-// outside is where the entries are that have left the backed-up file; nil: where the backup says.
-func (c RestoreConfig) outside() (*cold.Place, error) {
-	if c.Cold == (cold.Place{}) {
+// ColdOf is where the entries are that have left a backed-up file, if they are not where the backup says: then it is
+// nil. What now does not say is as the backup says.
+func ColdOf(backup string, now cold.Place) (*cold.Place, error) {
+	if now == (cold.Place{}) {
 		return nil, nil
 	}
 	var r rows.Retention
-	err := house.Read(c.Backup, func(v *rows.View) (err error) {
+	err := house.Read(backup, func(v *rows.View) (err error) {
 		r, err = v.Retention()
 		return err
 	})
 	if err == nil && r.Dir == "" {
-		err = errors.New("no entries have left it; allowed: a restore that names no place of them")
+		err = errors.New("no entries have left it; allowed: to name no place of them")
 	}
-	place, e := c.Cold.Full()
+	place, e := now.Full()
 	if err = errors.Join(err, e); err != nil {
-		return nil, fmt.Errorf("backup %s: %w", c.Backup, err)
+		return nil, fmt.Errorf("backup %s: %w", backup, err)
 	}
 	return &cold.Place{Dir: cmp.Or(place.Dir, r.Dir), Key: cmp.Or(place.Key, r.Key)}, nil
 }

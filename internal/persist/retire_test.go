@@ -410,8 +410,22 @@ func TestBackupOfColdPacks(t *testing.T) {
 	checkRestoredStore(t, file, restored, done)
 
 	one := segments(t, path)[0]
+	here := filepath.Join(t.TempDir(), "here") // as on an auditor's machine
+	if err := os.CopyFS(here, os.DirFS(filepath.Dir(one))); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Rename(one, one+".away"); err != nil {
 		t.Fatal(err)
+	}
+	outside, err := ColdOf(file, cold.Place{Dir: here})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for place, found := range map[*cold.Place]bool{nil: false, outside: true} {
+		_, err := verify.File(t.Context(), verify.Config{Path: file, Cold: place})
+		if found && err != nil || !found && !errors.Is(err, ledger.ErrAway) {
+			t.Errorf("segments in %v: %v", place, err)
+		}
 	}
 	dir := filepath.Join(t.TempDir(), "n")
 	_, err = Restore(t.Context(), RestoreConfig{Backup: file, Path: filepath.Join(dir, FileName)})

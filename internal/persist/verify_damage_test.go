@@ -30,12 +30,25 @@ import (
 // honest writes two ledgers with rows in every bucket and returns the file.
 func honest(t testing.TB) []byte {
 	t.Helper()
+	content, _ := honestSince(t)
+	return content
+}
+
+// honestSince is honest, with what an auditor has kept before the last entries.
+func honestSince(t testing.TB) (content []byte, kept *verify.Kept) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
 	audittest.Fill(t, s, audittest.Spec("a", 0), 500, 1)
 	audittest.Fill(t, s, audittest.Spec("b", 3), 50, 2)
 	dealAll(t, s)
-	audittest.Append(t, s, "a", 200, 4)
+	audittest.Append(t, s, "a", 150, 4)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	kept = keepOf(t, path, nil)
+	s = mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+	audittest.Append(t, s, "a", 50, 4)
 	audittest.Append(t, s, "b", 5, 5)
 	markAll(t, s, "a")
 	if err := s.Close(); err != nil {
@@ -48,7 +61,7 @@ func honest(t testing.TB) []byte {
 	if err := verifyBytes(t, content); err != nil {
 		t.Fatal(err)
 	}
-	return content
+	return content, kept
 }
 
 // markAll makes all checkpoints of a ledger.
@@ -132,7 +145,7 @@ func TestVerifyFindsTheFirst(t *testing.T) {
 // Any row that is changed, with and without its checksum, lost or added is found,
 // and its bucket named.
 func TestVerifyFindsDamagedRows(t *testing.T) {
-	content := honest(t)
+	content, kept := honestSince(t)
 	path := filepath.Join(t.TempDir(), "s.db")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
@@ -185,16 +198,20 @@ func TestVerifyFindsDamagedRows(t *testing.T) {
 					continue // nothing follows from those
 				}
 				t.Run(b.String()+"/"+rows.KeyText(b, key)+"/"+what, func(t *testing.T) {
-					err := verifyBytes(t, changed(t, content, func(tx *bolt.Tx) error {
+					damaged := changed(t, content, func(tx *bolt.Tx) error {
 						bb := tx.Bucket([]byte(b.String()))
 						return damage(bb, key, bytes.Clone(bb.Get(key)))
-					}))
+					})
+					err := verifyBytes(t, damaged)
 					var finding *audit.Finding
 					if b == rows.MetaBucket && err != nil {
 						return // a file of another kind, too
 					}
 					if !errors.As(err, &finding) {
 						t.Fatalf("found %v", err)
+					}
+					if b != rows.CheckpointsBucket && !strings.Contains(b.String(), "packs") {
+						damagedSince(t, damaged, kept)
 					}
 					named := strings.Contains(err.Error(), "bucket "+b.String())
 					if !named && b != rows.TailBucket && b != rows.PacksBucket && b != rows.GenesesBucket &&

@@ -49,18 +49,25 @@ two_people: {within: 72h}
 				audittest.Fill(t, s, audittest.Spec(name, 0), 0, 0)
 			}
 			audittest.Fill(t, s, ledger.Spec{Name: ledger.AccessLedger, Adjacency: mechanism.AddOrRemoveOne}, 0, 0)
-			for i, w := range append([]written{{ledger.AccessLedger, ledger.Daemon,
-				ledger.AccessPolicy{Text: []byte(policy)}, nil}}, c.did...) {
-				w.to(t, s, i)
+			written{ledger.AccessLedger, ledger.Daemon, ledger.AccessPolicy{Text: []byte(policy)}, nil}.to(t, s, 0)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			kept := keepOf(t, path, nil)
+			s = mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+			for i, w := range c.did {
+				w.to(t, s, i+1)
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			_, err := verify.File(t.Context(), verify.Config{Path: path})
-			var found *audit.Finding
-			if c.says == "" && err != nil ||
-				c.says != "" && (!errors.As(err, &found) || !strings.HasPrefix(err.Error(), c.says)) {
-				t.Errorf("verify: %v; want %q", err, c.says)
+			for _, since := range []*verify.Kept{nil, kept} {
+				_, err := verified(t, path, since)
+				var found *audit.Finding
+				if c.says == "" && err != nil ||
+					c.says != "" && (!errors.As(err, &found) || !strings.HasPrefix(err.Error(), c.says)) {
+					t.Errorf("verify: %v; want %q", err, c.says)
+				}
 			}
 		})
 	}

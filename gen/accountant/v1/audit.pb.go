@@ -795,8 +795,10 @@ type Verification struct {
 	Moved *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=moved,proto3" json:"moved,omitempty"`
 	// Why it was not judged who was allowed to do what; empty if it was.
 	RightsNotJudged string `protobuf:"bytes,10,opt,name=rights_not_judged,json=rightsNotJudged,proto3" json:"rights_not_judged,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// How many of the entries were verified before, and not read again.
+	PassedOver    uint64 `protobuf:"varint,11,opt,name=passed_over,json=passedOver,proto3" json:"passed_over,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Verification) Reset() {
@@ -897,6 +899,13 @@ func (x *Verification) GetRightsNotJudged() string {
 		return x.RightsNotJudged
 	}
 	return ""
+}
+
+func (x *Verification) GetPassedOver() uint64 {
+	if x != nil {
+		return x.PassedOver
+	}
+	return 0
 }
 
 // A key that signs a store's heads.
@@ -1128,7 +1137,7 @@ const file_accountant_v1_audit_proto_rawDesc = "" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x12\n" +
 	"\x04what\x18\x03 \x01(\tR\x04what\x12\x1a\n" +
 	"\bexpected\x18\x04 \x01(\tR\bexpected\x12\x14\n" +
-	"\x05found\x18\x05 \x01(\tR\x05found\"\xa6\x03\n" +
+	"\x05found\x18\x05 \x01(\tR\x05found\"\xc7\x03\n" +
 	"\fVerification\x12\x18\n" +
 	"\aledgers\x18\x01 \x01(\x04R\aledgers\x12\x18\n" +
 	"\aentries\x18\x02 \x01(\x04R\aentries\x12\x1c\n" +
@@ -1140,7 +1149,9 @@ const file_accountant_v1_audit_proto_rawDesc = "" +
 	"\bcontents\x18\b \x01(\fR\bcontents\x120\n" +
 	"\x05moved\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05moved\x12*\n" +
 	"\x11rights_not_judged\x18\n" +
-	" \x01(\tR\x0frightsNotJudgedB\v\n" +
+	" \x01(\tR\x0frightsNotJudged\x12\x1f\n" +
+	"\vpassed_over\x18\v \x01(\x04R\n" +
+	"passedOverB\v\n" +
 	"\t_positionB\f\n" +
 	"\n" +
 	"_head_hash\"^\n" +

@@ -76,7 +76,7 @@ func TestBackup(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "backup")
 	write(t, file, s.Backup)
-	done, err := verify.File(context.Background(), verify.Config{Path: file})
+	done, err := verify.File(context.Background(), verify.Config{Path: file, Keep: true})
 	if err != nil || done.Contents.Sum() != want.Sum() || done.Left != nil || done.StoreID != s.ID() {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -84,6 +84,14 @@ func TestBackup(t *testing.T) {
 		persist.RestoreConfig{Backup: file, Path: filepath.Join(t.TempDir(), "to", persist.FileName)})
 	if err != nil || restored.Ledgers+restored.Closed != want.Ledgers {
 		t.Errorf("%+v, %v", restored, err)
+	}
+	audittest.Append(t, s, "open/0", 40, 99)
+	merge(t, s)
+	write(t, file, s.Backup)
+	since, err := verify.File(context.Background(), verify.Config{Path: file, Since: done.ToKeep})
+	if err != nil || since.Entries <= done.Entries || since.Passed < done.Entries/2 {
+		t.Errorf("since the backup before: %+v, %v; want that most of %d entries are passed over", since, err,
+			done.Entries)
 	}
 }
 

@@ -53,28 +53,24 @@ func UnsealCheckpoint(number, position uint64, stored []byte) (c ledger.Checkpoi
 		return c, false
 	}
 	c.Head.Position = position
-	r := varints{b: b[1+copy(c.Head.Hash[:], b[1:]):]}
-	c.Since = r.next()
-	earliest, n := binary.Varint(r.b)
+	r := Varints{B: b[1+copy(c.Head.Hash[:], b[1:]):]}
+	c.Since = r.Next()
+	earliest, n := binary.Varint(r.B)
 	if n <= 0 || c.Since >= position {
 		return c, false
 	}
-	r.b, c.Earliest = r.b[n:], time.Unix(0, earliest).UTC()
-	for left := r.next(); left > 0 && !r.bad; left-- {
-		c.Totals = append(c.Totals, r.next())
+	r.B, c.Earliest = r.B[n:], time.Unix(0, earliest).UTC()
+	for left := r.Next(); left > 0 && !r.Bad; left-- {
+		c.Totals = append(c.Totals, r.Next())
 	}
-	for len(r.b) > 0 && !r.bad {
-		at, size := r.next(), r.next()
-		if r.bad || size > uint64(len(r.b)) {
-			return c, false
-		}
-		open, err := record.UnmarshalReservation(at, bytes.Clone(r.b[:size]))
+	for len(r.B) > 0 && !r.Bad {
+		open, err := record.UnmarshalReservation(r.Next(), bytes.Clone(r.Text()))
 		if err != nil {
 			return c, false
 		}
-		r.b, c.Open = r.b[size:], append(c.Open, open)
+		c.Open = append(c.Open, open)
 	}
-	return c, !r.bad
+	return c, !r.Bad
 }
 
 // Checkpoints returns up to limit checkpoints of a ledger, the newest ones after one position and up to another.

@@ -53,20 +53,16 @@ func (b Block) Append(out []byte) []byte {
 
 // parseBlock reads the block of a ledger that has the entries from first to last.
 func parseBlock(number, first, last uint64, raw []byte) (b Block, err error) {
-	r := varints{b: raw}
-	b.Number, b.First = r.next(), r.next()
-	count, before := r.next(), first
-	for n := uint64(0); n < count && !r.bad; n++ {
-		row := PackRow{Last: r.next()}
-		size := r.next()
-		if r.bad || row.Last < before || size > uint64(len(r.b)) {
-			r.bad = true
-			break
-		}
-		row.Stored, r.b, before = r.b[:size:size], r.b[size:], row.Last+1
+	r := Varints{B: raw}
+	b.Number, b.First = r.Next(), r.Next()
+	count, before := r.Next(), first
+	for n := uint64(0); n < count && !r.Bad; n++ {
+		row := PackRow{Last: r.Next()}
+		row.Stored = r.Text()
+		r.Bad, before = r.Bad || row.Last < before, row.Last+1
 		b.Rows = append(b.Rows, row)
 	}
-	if err := r.end(); err != nil || len(b.Rows) == 0 {
+	if err := r.End(); err != nil || len(b.Rows) == 0 {
 		return b, fmt.Errorf("a block of entries %d to %d: %w", first, last, errors.Join(err, errEmpty))
 	}
 	if b.Number != number || b.First != first || b.Last() != last {
@@ -104,9 +100,9 @@ func ParseElsewhere(key, stored []byte) (first uint64, ref cold.Ref, err error) 
 	}
 	b = b[1:]
 	b = b[copy(ref.Segment[:], b):]
-	r := varints{b: b[copy(ref.Sum[:], b):]}
-	first, ref.Offset, ref.Length = r.next(), r.next(), r.next()
-	if err := r.end(); err != nil || first == 0 || len(key) != 16 || first > binary.BigEndian.Uint64(key[8:]) {
+	r := Varints{B: b[copy(ref.Sum[:], b):]}
+	first, ref.Offset, ref.Length = r.Next(), r.Next(), r.Next()
+	if err := r.End(); err != nil || first == 0 || len(key) != 16 || first > binary.BigEndian.Uint64(key[8:]) {
 		return 0, ref, Damaged(PacksBucket, key, "about a segment: %v", errors.Join(err, errEmpty))
 	}
 	return first, ref, nil

@@ -45,12 +45,12 @@ func UnsealTail(key, stored []byte) (t Tail, err error) {
 }
 
 func parseTail(key uint64, b []byte) (t Tail, err error) {
-	r := varints{b: b}
-	t.Number, t.Before = r.next(), r.next()
-	if r.bad {
-		return t, r.end()
+	r := Varints{B: b}
+	t.Number, t.Before = r.Next(), r.Next()
+	if r.Bad {
+		return t, r.End()
 	}
-	if t.Pack, err = packs.Parse(r.b); err != nil {
+	if t.Pack, err = packs.Parse(r.B); err != nil {
 		return t, err
 	}
 	if t.Key() != key || t.Before >= t.Keys[0] {

@@ -100,10 +100,10 @@ func ParseHead(number uint64, b []byte) (Head, error) {
 		return Head{}, fmt.Errorf("%d bytes are no head", len(b))
 	}
 	h.Closed, h.Unreconciled = b[n] == takesNothing, b[n] == takesReconciling
-	r := varints{b: b[n+1:]}
-	h.At.Position, h.Last, h.Total = r.next(), r.next(), r.next()
-	distinct := r.next()
-	h.Writer, h.Sequence = r.next(), r.next()
+	r := Varints{B: b[n+1:]}
+	h.At.Position, h.Last, h.Total = r.Next(), r.Next(), r.Next()
+	distinct := r.Next()
+	h.Writer, h.Sequence = r.Next(), r.Next()
 	if distinct > ledger.MaxDistinct || h.Total > math.MaxInt64 {
 		return Head{}, fmt.Errorf("%d distinct mechanisms, total %d; allowed: %d, 2^63 − 1", distinct,
 			h.Total, ledger.MaxDistinct)
@@ -112,19 +112,19 @@ func ParseHead(number uint64, b []byte) (Head, error) {
 	if n := min(h.Distinct, InlineTotals); n > 0 {
 		h.Totals = make([]uint64, n, InlineTotals)
 		for i := range h.Totals {
-			h.Totals[i] = r.next()
+			h.Totals[i] = r.Next()
 		}
 	}
-	if len(r.b) > 0 {
-		h.Open, h.Held = r.next(), r.next()
-		more := len(r.b) > 0
+	if len(r.B) > 0 {
+		h.Open, h.Held = r.Next(), r.Next()
+		more := len(r.B) > 0
 		if more {
-			h.Amended = r.next()
+			h.Amended = r.Next()
 		}
-		r.bad = r.bad || h.Open == 0 && (!more || h.Held > 0) || h.Held < h.Open ||
+		r.Bad = r.Bad || h.Open == 0 && (!more || h.Held > 0) || h.Held < h.Open ||
 			h.Held > math.MaxInt64 || more && h.Amended == 0
 	}
-	return h, r.end()
+	return h, r.End()
 }
 
 // Lane is a writer's row.
@@ -149,33 +149,48 @@ func (l Lane) Append(b []byte) []byte {
 }
 
 func ParseLane(b []byte) (Lane, error) {
-	r := varints{b: b}
-	l := Lane{r.next(), r.next(), r.next()}
+	r := Varints{B: b}
+	l := Lane{r.Next(), r.Next(), r.Next()}
 	if l.First == 0 || l.Sequence == 0 || l.Position < l.First {
-		r.bad = true
+		r.Bad = true
 	}
-	return l, r.end()
+	return l, r.End()
 }
 
-// varints reads numbers one after the other.
-type varints struct {
-	b   []byte
-	bad bool
+// Varints reads numbers and texts one after the other.
+type Varints struct {
+	B   []byte // that are left
+	Bad bool   // it was asked for more than there is
 }
 
-func (r *varints) next() uint64 {
-	v, n := binary.Uvarint(r.b)
+// Next reads a number.
+func (r *Varints) Next() uint64 {
+	v, n := binary.Uvarint(r.B)
 	if n <= 0 {
-		r.bad = true
+		r.Bad = true
 		return 0
 	}
-	r.b = r.b[n:]
+	r.B = r.B[n:]
 	return v
 }
 
-// end returns an error unless exactly all bytes were read.
-func (r *varints) end() error {
-	if r.bad || len(r.b) > 0 {
+// Bytes reads so many bytes.
+func (r *Varints) Bytes(n uint64) []byte {
+	if r.Bad || n > uint64(len(r.B)) {
+		r.Bad = true
+		return nil
+	}
+	b := r.B[:n:n]
+	r.B = r.B[n:]
+	return b
+}
+
+// Text reads as many bytes as the number before them says.
+func (r *Varints) Text() []byte { return r.Bytes(r.Next()) }
+
+// End returns an error unless exactly all bytes were read.
+func (r *Varints) End() error {
+	if r.Bad || len(r.B) > 0 {
 		return fmt.Errorf("the numbers are cut short, out of range or too many")
 	}
 	return nil

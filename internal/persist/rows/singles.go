@@ -66,23 +66,24 @@ func (k SinglesBlock) Append(b []byte) []byte {
 
 // ParseSingles reads the row with the key upto.
 func ParseSingles(upto uint64, b []byte) (SinglesBlock, error) {
-	r := varints{b: b}
-	k := SinglesBlock{From: r.next(), Upto: upto, List: make([]Single, 0, len(b)/8)}
-	count := r.next()
-	for last := (Single{Hash: k.From}); len(r.b) > 0 && !r.bad; {
-		key := Single{Hash: last.Hash + r.next()}
-		key.Position = r.next()
-		r.bad = r.bad || key.Hash < last.Hash || key.Position == 0 || compareSingles(key, last) <= 0
+	r := Varints{B: b}
+	k := SinglesBlock{From: r.Next(), Upto: upto, List: make([]Single, 0, len(b)/8)}
+	count := r.Next()
+	for last := (Single{Hash: k.From}); len(r.B) > 0 && !r.Bad; {
+		key := Single{Hash: last.Hash + r.Next()}
+		key.Position = r.Next()
+		r.Bad = r.Bad || key.Hash < last.Hash || key.Position == 0 || CompareKeys(key, last) <= 0
 		k.List, last = append(k.List, key), key
 	}
 	if n := len(k.List); uint64(n) != count || k.From > k.Upto || k.Upto > MaxHash ||
 		n > 0 && k.List[n-1].Hash > k.Upto {
-		r.bad = true
+		r.Bad = true
 	}
-	return k, r.end()
+	return k, r.End()
 }
 
-func compareSingles(a, b Single) int {
+// CompareKeys orders keys as blocks have them.
+func CompareKeys(a, b Single) int {
 	return cmp.Or(cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Position, b.Position))
 }
 
@@ -138,7 +139,7 @@ var NoSingles = SinglesBlock{Upto: MaxHash}
 
 // Positions returns where entries with hashes in a range are.
 func (k SinglesBlock) Positions(least, most uint64) (list []uint64) {
-	i, _ := slices.BinarySearchFunc(k.List, Single{Hash: least}, compareSingles)
+	i, _ := slices.BinarySearchFunc(k.List, Single{Hash: least}, CompareKeys)
 	for ; i < len(k.List) && k.List[i].Hash <= most; i++ {
 		list = append(list, k.List[i].Position)
 	}
@@ -148,7 +149,7 @@ func (k SinglesBlock) Positions(least, most uint64) (list []uint64) {
 // AddSingles adds keys to the blocks of a ledger, of which block returns the one that covers a hash. It returns those
 // that change, with what they are cut into.
 func AddSingles(add []Single, block func(hash uint64) (SinglesBlock, error)) (changed []SinglesBlock, err error) {
-	slices.SortFunc(add, compareSingles)
+	slices.SortFunc(add, CompareKeys)
 	for len(add) > 0 {
 		k, err := block(add[0].Hash)
 		if err != nil {
@@ -159,7 +160,7 @@ func AddSingles(add []Single, block func(hash uint64) (SinglesBlock, error)) (ch
 			n++
 		}
 		k.List = append(k.List[:len(k.List):len(k.List)], add[:n]...)
-		slices.SortFunc(k.List, compareSingles)
+		slices.SortFunc(k.List, CompareKeys)
 		changed, add = append(changed, k.cut()...), add[n:]
 	}
 	return changed, nil
@@ -267,7 +268,7 @@ func (s Singles) entries(least, most uint64, match func(ledger.Writer) bool) (ou
 
 // CompareSingles compares all blocks of a ledger, in order, with the keys that follow from its log.
 func CompareSingles(number uint64, blocks []SinglesBlock, want []Single) error {
-	slices.SortFunc(want, compareSingles)
+	slices.SortFunc(want, CompareKeys)
 	next := uint64(0)
 	wrong := func(format string, args ...any) error {
 		return Damaged(SinglesBucket, BlockKey(number, next), format, args...)

@@ -59,7 +59,7 @@ func TestSingles(t *testing.T) {
 				blocks[k.Upto] = k.Seal(7)
 			}
 		}
-		slices.SortFunc(model, compareSingles)
+		slices.SortFunc(model, CompareKeys)
 		var list []SinglesBlock
 		for _, upto := range slices.Sorted(maps.Keys(blocks)) {
 			k, err := UnsealSingles(7, upto, blocks[upto])
@@ -127,7 +127,7 @@ func FuzzSingles(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(again, k) {
 			t.Errorf("%+v is read again as %+v, %v", k, again, err)
 		}
-		if !slices.IsSortedFunc(k.List, compareSingles) || k.From > k.Upto {
+		if !slices.IsSortedFunc(k.List, CompareKeys) || k.From > k.Upto {
 			t.Errorf("%+v", k)
 		}
 	})

@@ -169,19 +169,38 @@ func (v *View) tailOf(h Head, from, to uint64) (list []packs.Pack, err error) {
 // EachPack calls f with all packs of a ledger, in order, without checking the pages: of a file that was checked as a
 // whole. tail are the log keys of its rows of the tail.
 func (v *View) EachPack(number uint64, tail []uint64, f func(p packs.Pack, before uint64) error) error {
+	return v.EachPackFrom(number, 1, tail, f)
+}
+
+// EachPackFrom is EachPack without the entries before a position, which are not read where no pack has them together
+// with later ones.
+func (v *View) EachPackFrom(number, from uint64, tail []uint64, f func(p packs.Pack, before uint64) error) error {
+	each := func(p packs.Pack, before uint64) error {
+		if p.Last() < from {
+			return nil
+		}
+		if p.First < from {
+			p = p.Without(int(from - p.First))
+		}
+		return f(p, before)
+	}
 	bb, err := v.Bucket(PacksBucket)
 	if err != nil {
 		return err
 	}
 	c, prefix, last := bb.Cursor(), NumberKey(number), uint64(0)
-	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
+	begin := prefix
+	if from > 1 {
+		begin = BlockKey(number, from)
+	}
+	for key, stored := c.Seek(begin); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
 		if len(key) != 16 {
 			return Damaged(PacksBucket, key, "a key of %d bytes; want 16", len(key))
 		}
 		err := v.EachPackRow(key, stored, func(key, stored []byte) error {
 			p, err := ParsePack(number, binary.BigEndian.Uint64(key[8:]), stored)
 			if err == nil {
-				err = f(p, last)
+				err = each(p, last)
 			}
 			if err == nil {
 				last = p.Key()
@@ -194,13 +213,16 @@ func (v *View) EachPack(number uint64, tail []uint64, f func(p packs.Pack, befor
 	}
 	for _, key := range tail {
 		t, err := Must(v, TailBucket, NumberKey(key), func(b []byte) (Tail, error) { return parseTail(key, b) })
+		if last == 0 && from > 1 {
+			last = t.Before // of packs that were not read
+		}
 		if err == nil && (t.Number != number || t.Before != last) {
 			err = Damaged(TailBucket, NumberKey(key), "entries of ledger %d after log key %d; want %d after %d",
 				t.Number,
 				t.Before, number, last)
 		}
 		if err == nil {
-			err = f(t.Pack, last)
+			err = each(t.Pack, last)
 		}
 		if err != nil {
 			return err

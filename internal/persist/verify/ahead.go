@@ -32,10 +32,10 @@ type decoded struct {
 // packsAhead is how many packs are read before they are needed.
 const packsAhead = 16
 
-// readAhead reads a ledger's packs and decodes their entries; tail has the log keys of its rows of the tail. It does so
-// beside the decisions about those before, and with a transaction of its own, because one is not for concurrent use:
-// nobody writes to the file. It stops at the end of the context; wait returns once it has.
-func (v *verifier) readAhead(ctx context.Context, number uint64, tail []uint64) (list <-chan opened, wait func()) {
+// readAhead reads a ledger's packs from a position on, and decodes their entries. It does so beside the decisions about
+// those before, and with a transaction of its own, because one is not for concurrent use: nobody writes to the file. It
+// stops at the end of the context; wait returns once it has.
+func (v *verifier) readAhead(ctx context.Context, number, from uint64) (list <-chan opened, wait func()) {
 	out := make(chan opened, packsAhead)
 	send := func(o opened) error {
 		select {
@@ -48,7 +48,7 @@ func (v *verifier) readAhead(ctx context.Context, number uint64, tail []uint64) 
 	read := func(tx *bolt.Tx) error {
 		view := v.another(ctx, tx)
 		var by record.Reader
-		return view.EachPack(number, tail, func(p packs.Pack, _ uint64) error {
+		return view.EachPackFrom(number, from, v.tail[number], func(p packs.Pack, _ uint64) error {
 			o := opened{Pack: p, entries: make([]decoded, len(p.Raws))}
 			for i, raw := range p.Raws {
 				e := &o.entries[i]

@@ -19,6 +19,8 @@ import (
 type followed struct {
 	*audit.Replay
 	number     uint64
+	raw        []byte    // of the genesis
+	since      uint64    // the position up to which the ledger was verified before
 	last       uint64    // newest log key; 0 before the first entry
 	newest     rows.Lane // of the newest entry
 	lanes      map[audit.Lane]rows.Lane
@@ -92,14 +94,17 @@ func (v *verifier) eachRow(b rows.Bucket, f func(key, stored []byte) error) erro
 	})
 }
 
-// follow goes through a ledger from its genesis to its head.
+// follow goes through a ledger from its genesis, or from where it was kept, to its head.
 func (v *worker) follow(number uint64) (*followed, error) {
-	f, err := v.begin(number)
-	if err != nil {
-		return nil, err
+	f := v.resume(number)
+	if f == nil {
+		var err error
+		if f, err = v.begin(number); err != nil {
+			return nil, err
+		}
 	}
 	ctx, cancel := context.WithCancel(v.ctx)
-	ahead, wait := v.readAhead(ctx, number, v.tail[number])
+	ahead, wait := v.readAhead(ctx, number, f.Head().Position+1)
 	defer wait()
 	defer cancel()
 	for o := range ahead {
@@ -144,7 +149,10 @@ func (v *worker) begin(key uint64) (*followed, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := audit.Begin(stored, v.Kept)
+	r, err := audit.Begin(stored, nil)
+	if err == nil {
+		r, err = audit.Begin(stored, v.kept[r.Name()])
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +160,8 @@ func (v *worker) begin(key uint64) (*followed, error) {
 	if err != nil || number != key {
 		return nil, finding(r.Name(), 0, "row of bucket ledgers", fmt.Sprint(key), textOf(number, err))
 	}
-	f := &followed{Replay: r, number: key, lanes: map[audit.Lane]rows.Lane{}, rights: v.rights.Of(r.Name())}
+	f := &followed{Replay: r, number: key, raw: stored, since: v.since[r.Name()].head.Position,
+		lanes: map[audit.Lane]rows.Lane{}, rights: v.rights.Of(r.Name())}
 	if err := f.rights.Created(key, r.Genesis()); err != nil {
 		return nil, err
 	}
@@ -190,7 +199,9 @@ func (v *worker) next(f *followed, p packs.Pack, i int, stored decoded) error {
 	if err := f.rights.Wrote(key, e); err != nil {
 		return err
 	}
-	if differs, err := v.sets.took(f.Name(), f.number, e); err != nil {
+	if e.Position <= f.since {
+		v.sets.remember(f.Name(), e)
+	} else if differs, err := v.sets.took(f.Name(), f.number, e); err != nil {
 		return err
 	} else if differs {
 		return v.differs(f.Name(), e)

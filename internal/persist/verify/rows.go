@@ -149,30 +149,13 @@ func (v *worker) amendments(f *followed) error {
 // writers compares the lanes' rows. That of the lane which wrote last is in the
 // head, and its own is one that it had before.
 func (v *worker) writers(f *followed) error {
-	bb, err := v.Bucket(rows.WritersBucket)
-	if err != nil {
-		return err
-	}
-	c, prefix := bb.Cursor(), rows.NumberKey(f.number)
 	newest := f.newest.First
 	h, err := v.Head(f.number)
 	if err != nil {
 		return err
 	}
 	log := v.Log(h)
-	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
-		w, ok := parseWriter(key)
-		if !ok {
-			return rows.Damaged(rows.WritersBucket, key, "a key of %d bytes is no writer's", len(key))
-		}
-		value, err := rows.Unseal(rows.WritersBucket, key, stored)
-		if err != nil {
-			return err
-		}
-		row, err := rows.ParseLane(value)
-		if err != nil {
-			return rows.Damaged(rows.WritersBucket, key, "%v", err)
-		}
+	err = v.eachWriter(f.number, func(w ledger.Writer, row rows.Lane) error {
 		lane := audit.LaneOf(w)
 		expected, ok := f.lanes[lane]
 		if !ok {
@@ -188,9 +171,10 @@ func (v *worker) writers(f *followed) error {
 			return f.wrong(rows.WritersBucket, "writer "+w.Name, fmt.Sprintf("%+v", expected), fmt.Sprintf("%+v", row))
 		}
 		delete(f.lanes, lane)
-	}
-	if len(f.lanes) == 0 {
 		return nil
+	})
+	if err != nil || len(f.lanes) == 0 {
+		return err
 	}
 	missing := slices.MinFunc(slices.Collect(maps.Values(f.lanes)), func(a, b rows.Lane) int {
 		return cmp.Compare(a.First, b.First)
@@ -204,23 +188,31 @@ func (v *worker) writers(f *followed) error {
 
 // singles compares the keys of request IDs.
 func (v *worker) singles(f *followed) error {
-	bb, err := v.Bucket(rows.SinglesBucket)
+	blocks, err := v.blocks(f)
 	if err != nil {
 		return err
 	}
-	var blocks []rows.SinglesBlock
+	return rows.CompareSingles(f.number, blocks, f.ofRequests)
+}
+
+// blocks reads the keys of request IDs.
+func (v *worker) blocks(f *followed) (blocks []rows.SinglesBlock, err error) {
+	bb, err := v.Bucket(rows.SinglesBucket)
+	if err != nil {
+		return nil, err
+	}
 	c, prefix := bb.Cursor(), rows.NumberKey(f.number)
 	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
 		if len(key) != 16 {
-			return rows.Damaged(rows.SinglesBucket, key, "a key of %d bytes; want 16", len(key))
+			return nil, rows.Damaged(rows.SinglesBucket, key, "a key of %d bytes; want 16", len(key))
 		}
 		k, err := rows.UnsealSingles(f.number, binary.BigEndian.Uint64(key[8:]), stored)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		blocks = append(blocks, k)
 	}
-	return rows.CompareSingles(f.number, blocks, f.ofRequests)
+	return blocks, nil
 }
 
 // parseWriter is the inverse of appendWriter.

@@ -78,6 +78,22 @@ func (s *sets) took(name string, number uint64, e ledger.Entry) (differs bool, e
 	return false, nil
 }
 
+// remember takes an entry of any ledger whose set was found whole before: only what the set has reserved is asked for
+// again.
+func (s *sets) remember(name string, e ledger.Entry) {
+	if together, ok := e.Action.(ledger.Together); ok {
+		journal, _ := ledger.JournalNumber(name)
+		s.reserve(setAt{journal, e.Position}, together)
+	}
+}
+
+// reserve notes what a set has reserved, if it has.
+func (s *sets) reserve(at setAt, together ledger.Together) {
+	if _, ok := together.Action.(ledger.Reserve); ok {
+		s.reserved[at] = reservations(together.Members, func(m ledger.Member) uint64 { return m.Position })
+	}
+}
+
 // say takes a journal's entry.
 func (s *sets) say(name string, e ledger.Entry, together ledger.Together) {
 	journal, _ := ledger.JournalNumber(name)
@@ -93,9 +109,8 @@ func (s *sets) say(name string, e ledger.Entry, together ledger.Together) {
 		number, _ := ledger.JournalNumber(together.Journal)
 		s.about = append(s.about, about{at, setAt{number, together.Action.Details().About},
 			reservations(together.Members, func(m ledger.Member) uint64 { return m.Reservation }), together.Journal})
-	} else if _, ok := together.Action.(ledger.Reserve); ok {
-		s.reserved[at] = reservations(together.Members, func(m ledger.Member) uint64 { return m.Position })
 	}
+	s.reserve(at, together)
 }
 
 func setPart(at setAt, said ledger.Together) ledger.SetPart {

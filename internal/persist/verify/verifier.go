@@ -25,6 +25,9 @@ type Config struct {
 	LockTimeout time.Duration
 	// Kept are receipts and signed heads whose entries must be in the file.
 	Kept []audit.Witness
+	// Since is what was kept of a verification before; nil: all entries are read. Keep has the result say what to keep.
+	Since *Kept
+	Keep  bool
 	// Progress, if set, is told now and then how many of all log records were gone
 	// through.
 	Progress func(done, total uint64)
@@ -42,6 +45,8 @@ type Result struct {
 	Witnesses        int       // kept, compared, and in agreement
 	Newest           time.Time // when the newest record was taken; zero if there is none
 	Keys             []rows.BoundKey
+	Passed           uint64 // entries that were verified before, and not read again
+	ToKeep           *Kept  // if that was asked for
 
 	StoreID  string
 	Left     *rows.Left      // of a store that was moved away; otherwise nil
@@ -55,16 +60,19 @@ type verifier struct {
 	Result
 	ctx context.Context
 
-	id      string              // of the store
-	gaps    bool                // the log's keys may have some
-	records uint64              // of the log, as the heads say
-	geneses []uint64            // ledgers by number
-	tail    map[uint64][]uint64 // ledger numbers → log keys of their rows of the tail
-	names   map[string]uint64   // ledgers → their numbers
-	sets    sets
-	rights  rights.History // without Spec
+	id        string                     // of the store
+	gaps      bool                       // the log's keys may have some
+	records   uint64                     // of the log, as the heads say
+	since     map[string]stand           // from where ledgers need not be read again
+	kept      map[string][]audit.Witness // of ledgers
+	witnesses []audit.Witness            // all of them
+	geneses   []uint64                   // ledgers by number
+	tail      map[uint64][]uint64        // ledger numbers → log keys of their rows of the tail
+	names     map[string]uint64          // ledgers → their numbers
+	sets      sets
+	rights    rights.History // without Spec
 
-	gone               atomic.Uint64 // records that were gone through
+	gone, passed       atomic.Uint64 // records that were gone through, and entries among them that were verified before
 	mu                 sync.Mutex    // guards what follows, and the counts of Result
 	families           audit.Families
 	keys, sum, highest uint64 // of the log keys: their number, sum (modulo 2^64) and the largest

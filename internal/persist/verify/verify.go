@@ -98,6 +98,7 @@ func (v *verifier) run() error {
 	if err := v.unknown(); err != nil {
 		return err
 	}
+	v.keepers()
 	if err := v.survey(); err != nil {
 		return err
 	}
@@ -111,6 +112,10 @@ func (v *verifier) run() error {
 	if err := v.ledgers(others, runtime.GOMAXPROCS(0)); err != nil {
 		return err
 	}
+	there := func(name string) bool { return v.names[name] != 0 }
+	if err := audit.Missing(v.witnesses, there); err != nil {
+		return err
+	}
 	if err := v.gapless(); err != nil {
 		return err
 	}
@@ -120,15 +125,31 @@ func (v *verifier) run() error {
 	if err := v.sets.end(); err != nil {
 		return err
 	}
-	there := func(name string) bool { return v.names[name] != 0 }
-	if err := audit.Missing(v.Kept, there); err != nil {
-		return err
-	}
 	if err := v.strays(); err != nil {
 		return err
 	}
+	v.Result.Passed = v.passed.Load()
 	v.Result.Contents, err = v.View.Contents()
 	return err
+}
+
+// keepers begins with what was kept of ledgers, and what is to be kept. What was kept of another store, such as that of
+// which this one was restored, says only which hashes the ledgers had.
+func (v *verifier) keepers() {
+	v.witnesses = v.Config.Kept
+	if v.Since != nil {
+		v.witnesses = slices.Concat(v.witnesses, v.Since.witnesses())
+		if v.Since.StoreID == v.id {
+			v.since = v.Since.ledgers
+		}
+	}
+	v.kept = map[string][]audit.Witness{}
+	for _, w := range v.witnesses {
+		v.kept[w.Ledger] = append(v.kept[w.Ledger], w)
+	}
+	if v.Keep {
+		v.ToKeep = &Kept{StoreID: v.id, ledgers: map[string]stand{}}
+	}
 }
 
 // order returns the numbers of the journals, which say what is done in other ledgers, and of those.
@@ -212,6 +233,9 @@ func (v *worker) ledger(number uint64) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := v.keep(f); err != nil {
+		return err
 	}
 	if err := v.rows(f); err != nil {
 		return err

@@ -3,6 +3,7 @@
 package checks
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -17,7 +18,10 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/audit"
+	"github.com/dpaccountant/accountant/internal/durable"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/cold"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
@@ -33,6 +37,8 @@ type verification struct {
 	receipts, heads       []string
 	key                   string
 	kept                  []audit.Witness
+	keep, since           string
+	cold                  cold.Place
 	unjudged              string // why rights were not judged
 }
 
@@ -58,8 +64,14 @@ kept: a receipt as "report --output json" prints it, a head as "head --output js
 does. Without those, whoever can write the store's file can make another history that
 verifies.
 
+With --keep a verified store, backup or database is kept in a small file: each ledger's
+head, and a digest of how it stood. With --since only entries after that are read and
+decided, and the result says how many were passed over. docs/audit.md says what this
+finds and what only a whole verification does.
+
 Exit status: 1 if anything is wrong.`,
 		Example: `  accountctl verify team/mnist --receipt last.json
+  accountctl verify --data data --since last.kept --keep this.kept
   accountctl verify --entries entries.jsonl --signed-head mnist.head
   accountctl verify --backup ledgers.backup --signed-head mnist.head --public-key 3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -77,6 +89,12 @@ Exit status: 1 if anything is wrong.`,
 	f.StringVar(&v.store.URL, "store", "", "a PostgreSQL database to verify: its `address`, "+
 		"postgres://USER@HOST:PORT/DATABASE")
 	f.StringVar(&v.store.PasswordFile, "store-password-file", "", "`file` with the database user's password")
+	f.StringVar(&v.cold.Dir, "cold", "", "`directory`, or s3://BUCKET/PREFIX, where a backup's entries are now that "+
+		"have left the ledgers' file (default: where they were)")
+	f.StringVar((*string)(&v.cold.Key), "cold-key", "", "`file` of the key with which they were encrypted (default: "+
+		"where it was)")
+	f.StringVar(&v.keep, "keep", "", "a `file` to write, with what --since needs the next time")
+	f.StringVar(&v.since, "since", "", "a `file` that --keep has written: only entries after that are read")
 	f.StringArrayVar(&v.receipts, "receipt", nil, "a `file` with a receipt that must be of the ledger; may be repeated")
 	f.StringArrayVar(&v.heads, "signed-head", nil,
 		"a `file` with a signed head that the ledger must have had; may be repeated")
@@ -91,6 +109,16 @@ Exit status: 1 if anything is wrong.`,
 		}
 		if given != 1 {
 			return cli.Usage(c, "%d of NAME, --entries, --backup, --data and --store are given; allowed: one", given)
+		}
+		for _, name := range []string{"keep", "since", "cold", "cold-key"} {
+			if f.Changed(name) && (len(args) == 1 || f.Changed("entries")) {
+				return cli.Usage(c, "--%s is given, and no whole store; allowed: with --backup, --data or --store",
+					name)
+			}
+		}
+		if (f.Changed("cold") || f.Changed("cold-key")) && !f.Changed("backup") {
+			return cli.Usage(c, "--cold or --cold-key is given without --backup; allowed: with a backup, as the files "+
+				"of a daemon say where they are")
 		}
 		if len(args) == 1 {
 			v.name = args[0]
@@ -122,6 +150,9 @@ func verifiedText(name string, found *accountantv1.Verification) string {
 	if found.Position != nil {
 		text = fmt.Sprintf("verified: ledger %s, %d entries, head %x", cli.Clean(name),
 			found.GetEntries(), found.GetHeadHash())
+	}
+	if n := found.GetPassedOver(); n > 0 {
+		text += fmt.Sprintf(", %d of them verified before and not read again", n)
 	}
 	if n := found.GetWitnesses(); n > 0 {
 		text += fmt.Sprintf("; what was kept agrees (%d)", n)
@@ -209,9 +240,9 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 			}
 			defer func() { _ = os.Remove(path) }() // a file of TMPDIR
 		}
-		done, err := verifyfile.File(c.Context(), verifyfile.Config{Path: path, Kept: v.kept, Progress: progress.Set})
+		done, err := v.whole(c.Context(), path, progress)
 		found := &accountantv1.Verification{Ledgers: done.Ledgers, Entries: done.Entries,
-			Witnesses: uint64(done.Witnesses)}
+			Witnesses: uint64(done.Witnesses), PassedOver: done.Passed}
 		for _, k := range done.Keys {
 			bound := &accountantv1.BoundKey{Since: timestamppb.New(k.Since)}
 			if k.Fingerprint != [sha256.Size]byte{} {
@@ -238,6 +269,36 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 		}
 	}
 	return found, err
+}
+
+// whole verifies a file, from what was kept on, and keeps what it has found.
+func (v *verification) whole(ctx context.Context, path string, progress *cli.Progress) (verifyfile.Result, error) {
+	config := verifyfile.Config{Path: path, Kept: v.kept, Progress: progress.Set, Keep: v.keep != ""}
+	var err error
+	if config.Cold, err = persist.ColdOf(path, v.cold); err != nil {
+		return verifyfile.Result{}, err
+	}
+	if v.since != "" {
+		content, err := os.ReadFile(v.since)
+		if err == nil {
+			config.Since, err = verifyfile.ReadKept(content)
+		}
+		if err != nil {
+			return verifyfile.Result{}, cli.BadFile(v.since, err)
+		}
+	}
+	done, err := verifyfile.File(ctx, config)
+	if errors.Is(err, ledger.ErrAway) && v.backup != "" && v.cold == (cold.Place{}) {
+		err = fmt.Errorf("%w, or say where they are now: --cold, --cold-key", err)
+	}
+	if err != nil || v.keep == "" {
+		return done, err
+	}
+	content, err := done.ToKeep.Append(nil)
+	if err == nil {
+		err = durable.WriteFile(v.keep, content)
+	}
+	return done, err
 }
 
 // copied copies a database to a file.

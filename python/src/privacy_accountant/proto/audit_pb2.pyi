@@ -141,14 +141,16 @@ class StoreVerification(_message.Message):
     def __init__(self, start_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., of: _Optional[str] = ..., bytes: _Optional[int] = ..., damage: _Optional[str] = ...) -> None: ...
 
 class Verification(_message.Message):
-    __slots__ = ["contents", "entries", "finding", "head_hash", "ledgers", "moved", "position", "signing_keys", "witnesses"]
+    __slots__ = ["contents", "entries", "finding", "head_hash", "ledgers", "moved", "passed_over", "position", "rights_not_judged", "signing_keys", "witnesses"]
     CONTENTS_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     FINDING_FIELD_NUMBER: _ClassVar[int]
     HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
     LEDGERS_FIELD_NUMBER: _ClassVar[int]
     MOVED_FIELD_NUMBER: _ClassVar[int]
+    PASSED_OVER_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
+    RIGHTS_NOT_JUDGED_FIELD_NUMBER: _ClassVar[int]
     SIGNING_KEYS_FIELD_NUMBER: _ClassVar[int]
     WITNESSES_FIELD_NUMBER: _ClassVar[int]
     contents: bytes
@@ -157,7 +159,9 @@ class Verification(_message.Message):
     head_hash: bytes
     ledgers: int
     moved: _timestamp_pb2.Timestamp
+    passed_over: int
     position: int
+    rights_not_judged: str
     signing_keys: _containers.RepeatedCompositeFieldContainer[BoundKey]
     witnesses: int
-    def __init__(self, ledgers: _Optional[int] = ..., entries: _Optional[int] = ..., witnesses: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., finding: _Optional[_Union[Finding, _Mapping]] = ..., signing_keys: _Optional[_Iterable[_Union[BoundKey, _Mapping]]] = ..., contents: _Optional[bytes] = ..., moved: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, ledgers: _Optional[int] = ..., entries: _Optional[int] = ..., witnesses: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., finding: _Optional[_Union[Finding, _Mapping]] = ..., signing_keys: _Optional[_Iterable[_Union[BoundKey, _Mapping]]] = ..., contents: _Optional[bytes] = ..., moved: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., rights_not_judged: _Optional[str] = ..., passed_over: _Optional[int] = ...) -> None: ...
