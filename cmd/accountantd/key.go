@@ -122,8 +122,7 @@ func wasReplaced(f signing.Fingerprint) string {
 }
 
 // boundKey reads the key that a store is bound to. A store that is bound to none, which
-// is new, restored or of an earlier version, is bound to the key that is there, or to one
-// that is made.
+// is new or restored, is bound to the key that is there, or to one that is made.
 func boundKey(store kept, path string) (ed25519.PrivateKey, error) {
 	keys, err := store.Keys()
 	if err != nil {

@@ -151,7 +151,7 @@ func whoami(p *cli.Program) *cobra.Command {
 	})
 }
 
-// accessFinding says whether an access policy is in force. An earlier daemon does not say.
+// accessFinding says whether an access policy is in force.
 func accessFinding(answer *accountantv1.GetAccessResponse) finding {
 	switch {
 	case answer.GetProblem() != "":

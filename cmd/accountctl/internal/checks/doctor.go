@@ -111,7 +111,8 @@ func examine(p *cli.Program, c *cobra.Command, data string) (found []finding, er
 	var kept []finding // what the daemon says of its store
 	unreachable := p.With(c, func(daemon *client.Client) (err error) {
 		if h, err = daemon.Health(c.Context()); err == nil && h.Serving {
-			policy, _ = daemon.GetAccess(c.Context(), &accountantv1.GetAccessRequest{}) // an earlier daemon cannot say
+			// Whoever may not ask about it is told nothing of it.
+			policy, _ = daemon.GetAccess(c.Context(), &accountantv1.GetAccessRequest{})
 			kept = statusFindings(daemon.StoreStatus(c.Context()))
 		}
 		return err
