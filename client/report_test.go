@@ -245,7 +245,11 @@ func TestTooLarge(t *testing.T) {
 	if _, err := report(t, c, 1); !errors.Is(err, ErrTooLarge) || f.calls["Report"] != 1 {
 		t.Error(err)
 	}
-	f.refuse = func(*pb.Charge) error { return status.Error(codes.ResourceExhausted, "budget: epsilon 8 is spent") }
+	spent, err := status.New(codes.ResourceExhausted, "budget: epsilon 8 is spent").WithDetails(&pb.BudgetExceeded{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.refuse = func(*pb.Charge) error { return spent.Err() }
 	if _, err := report(t, c, 1); errors.Is(err, ErrTooLarge) || asError(t, err).Unknown || f.calls["Report"] != 2 {
 		t.Error(err)
 	}
@@ -389,8 +393,8 @@ func TestClosedClient(t *testing.T) {
 	}
 }
 
-// RESOURCE_EXHAUSTED without the detail of a refusal by budgets is somebody else's: it
-// is not tried again either, and is not taken for the lane's word.
+// RESOURCE_EXHAUSTED without the detail of a refusal by budgets is somebody else's, who may have taken away the
+// daemon's answer: it is not tried again either, and is not taken for the lane's word.
 func TestExhaustedWithoutDetail(t *testing.T) {
 	f := newFake("a")
 	c := f.start(t, Config{})
@@ -398,14 +402,14 @@ func TestExhaustedWithoutDetail(t *testing.T) {
 		return status.Error(codes.ResourceExhausted, "budget exceeded: quota of the proxy")
 	}
 	_, err := report(t, c, 1)
-	if e := asError(t, err); errors.Is(err, ErrBudget) || errors.Is(err, ErrTooLarge) || e.Budget != nil || e.Unknown ||
-		f.calls["Report"] != 1 {
+	if e := asError(t, err); errors.Is(err, ErrBudget) || errors.Is(err, ErrTooLarge) || e.Budget != nil ||
+		!e.Unknown || f.calls["Report"] != 1 {
 		t.Errorf("%+v after %d attempts", e, f.calls["Report"])
 	}
 	// After an attempt of unknown outcome it says nothing about that one.
 	f.set(script("Report", failBefore))
-	_, err = report(t, c, 1)
-	if e := asError(t, err); !e.Unknown || errors.Is(err, ErrBudget) {
+	err = c.Settle(t.Context(), "a")
+	if e := asError(t, err); !e.Unknown || errors.Is(err, ErrBudget) || len(c.Pending("a")) != 1 {
 		t.Errorf("%+v", e)
 	}
 	// With the detail it does: the lane looks for duplicates first.

@@ -37,14 +37,15 @@ func limited(err error) bool {
 
 // wroteNothing reports whether an attempt that ended with err certainly wrote
 // nothing. Any other error may have followed a commit, unless it has a time to come
-// back: the daemon sends that where it has not let a call in.
+// back: the daemon sends that where it has not let a call in. A RESOURCE_EXHAUSTED by
+// which the daemon refused something says why; any other is somebody else's on the way, who
+// may also take away the answer.
 func wroteNothing(err error) bool {
-	if wishOf(status.Convert(err)) > 0 {
+	if wishOf(status.Convert(err)) > 0 || settles(err) {
 		return true
 	}
 	switch status.Code(err) {
-	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange,
-		codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented, codes.ResourceExhausted, codes.Aborted:
+	case codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented, codes.Aborted:
 		return true
 	}
 	return false

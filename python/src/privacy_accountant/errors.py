@@ -218,13 +218,6 @@ LONGEST_WISH = 30.0
 TRANSIENT = frozenset({
     grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.ABORTED, grpc.StatusCode.CANCELLED,
 })
-# Those after which an attempt certainly wrote nothing. Any other may follow a commit.
-WROTE_NOTHING = frozenset({
-    grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.ALREADY_EXISTS,
-    grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.OUT_OF_RANGE, grpc.StatusCode.PERMISSION_DENIED,
-    grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.RESOURCE_EXHAUSTED,
-    grpc.StatusCode.ABORTED,
-})
 # How gRPC's core begins to say that it found nobody to send an attempt to.
 NO_CONNECTION = ("failed to connect to all addresses", "DNS resolution failed")
 # Those that also say that no earlier attempt with the same key wrote anything: the
@@ -233,6 +226,12 @@ _SETTLES = frozenset({
     grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.ALREADY_EXISTS,
     grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.OUT_OF_RANGE,
 })
+# Those after which this attempt, too, certainly wrote nothing. Any other may follow a commit: a RESOURCE_EXHAUSTED
+# that does not say why is somebody else's on the way, who may also take away the answer.
+WROTE_NOTHING = _SETTLES | {
+    grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.UNIMPLEMENTED,
+    grpc.StatusCode.ABORTED,
+}
 
 
 @dataclass(frozen=True)
@@ -253,7 +252,7 @@ class Failure:
     @property
     def wrote_nothing(self) -> bool:
         # The daemon sends a time to come back where it has not let a call in.
-        return self.code in WROTE_NOTHING or self.after > 0 or self.not_sent
+        return self.code in WROTE_NOTHING or self.settles or self.after > 0 or self.not_sent
 
     @property
     def not_sent(self) -> bool:
