@@ -86,15 +86,9 @@ func killWhileMoving(t *testing.T, rounds int, random *rand.Rand) {
 		d = start(t, dir, with...)
 	}
 	l.finish()
-	entries := map[string]*pb.Entry{}
-	for _, name := range ledgers {
-		readEntries(t, client, name, entries)
-	}
-	if steps := l.acknowledged(); uint64(len(entries)) != steps {
-		t.Errorf("%d entries; want %d", len(entries), steps)
-	}
-	for _, r := range l.trainers {
-		checkTrainer(t, client, r, entries)
+	entries := checkTrainers(t, client, l, ledgers)
+	if steps := l.acknowledged(); uint64(entries) != steps {
+		t.Errorf("%d entries; want %d", entries, steps)
 	}
 	writes := checkClerks(t, clerks)
 	d.stop(syscall.SIGTERM)
@@ -106,6 +100,6 @@ func killWhileMoving(t *testing.T, rounds int, random *rand.Rand) {
 	if err != nil || rounds >= coldRounds && len(segments) == 0 {
 		t.Errorf("%v, %v: nothing has moved, nothing tested", segments, err)
 	}
-	t.Logf("%d kills, %d streamed charges, %d other writes, %d segments of old entries", rounds, len(entries), writes,
+	t.Logf("%d kills, %d streamed charges, %d other writes, %d segments of old entries", rounds, entries, writes,
 		len(segments))
 }

@@ -45,18 +45,13 @@ func TestCrash(t *testing.T) {
 	if t.Failed() {
 		t.Fatalf("daemon's log:\n%s", d.stderr)
 	}
-	entries := map[string]*pb.Entry{} // by writer and sequence
-	for _, name := range ledgers {
-		readEntries(t, client, name, entries)
-	}
-	if steps := l.acknowledged(); uint64(len(entries)) != steps {
-		t.Errorf("%d entries; want %d", len(entries), steps)
+	if n, steps := checkTrainers(t, client, l, ledgers), l.acknowledged(); uint64(n) != steps {
+		t.Errorf("%d entries; want %d", n, steps)
 	}
 	for i, r := range l.trainers {
 		if r.resumed == 0 {
 			t.Errorf("client %d never resumed", i)
 		}
-		checkTrainer(t, client, r, entries)
 	}
 	d.stop(syscall.SIGINT)
 	verified(t, dir)
@@ -72,6 +67,20 @@ func verified(t *testing.T, dir string) {
 }
 
 func key(writer string, sequence uint64) string { return fmt.Sprint(writer, " ", sequence) }
+
+// checkTrainers compares the receipts of a load's clients with what its ledgers have, and returns how many entries
+// these are.
+func checkTrainers(t *testing.T, client api.Client, l *load, ledgers []string) int {
+	t.Helper()
+	entries := map[string]*pb.Entry{} // by writer and sequence
+	for _, name := range ledgers {
+		readEntries(t, client, name, entries)
+	}
+	for _, r := range l.trainers {
+		checkTrainer(t, client, r, entries)
+	}
+	return len(entries)
+}
 
 // readEntries adds a ledger's entries; none may be there twice.
 func readEntries(t *testing.T, client api.Client, name string, entries map[string]*pb.Entry) {

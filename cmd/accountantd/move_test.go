@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 )
 
@@ -137,15 +136,8 @@ func TestMoveThroughKills(t *testing.T) {
 	if m.killed < 5 {
 		t.Errorf("only %d moves were killed", m.killed)
 	}
-	entries := map[string]*pb.Entry{} // by writer and sequence
-	for _, name := range names {
-		readEntries(t, api, name, entries)
-	}
-	if steps := l.acknowledged(); uint64(len(entries)) != steps {
-		t.Errorf("%d entries; want %d", len(entries), steps)
-	}
-	for _, r := range l.trainers {
-		checkTrainer(t, api, r, entries)
+	if n, steps := checkTrainers(t, api, l, names), l.acknowledged(); uint64(n) != steps {
+		t.Errorf("%d entries; want %d", n, steps)
 	}
 	d.stop(syscall.SIGTERM)
 	verified(t, from)

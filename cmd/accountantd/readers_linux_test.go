@@ -139,6 +139,19 @@ func flood(t *testing.T, d *daemon) {
 	}
 }
 
+// openStream opens the i-th of many streams, to one of a thousand ledgers.
+func openStream(ctx context.Context, conns []*grpc.ClientConn, i int) (pb.Charges_ReportStreamClient, error) {
+	stream, err := api.NewClient(conns[i%len(conns)]).ReportStream(ctx)
+	if err == nil {
+		err = stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
+			Open: &pb.ReportStreamRequest_Open{Ledger: fmt.Sprintf("many/%d", i%1000), Writer: uuid.NewString()}}})
+	}
+	if err == nil {
+		_, err = stream.Recv()
+	}
+	return stream, err
+}
+
 // floodOfEvents sends a report that takes much memory into each of many streams at once.
 func floodOfEvents(t *testing.T, d *daemon) {
 	conns, report := connections(t, d, 40), charge()
@@ -149,15 +162,7 @@ func floodOfEvents(t *testing.T, d *daemon) {
 	for i := range 4000 {
 		opened.Add(1)
 		all.Go(func() {
-			stream, err := api.NewClient(conns[i%len(conns)]).ReportStream(patiently(t))
-			if err == nil {
-				err = stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
-					Open: &pb.ReportStreamRequest_Open{Ledger: fmt.Sprintf("many/%d", i%1000),
-						Writer: uuid.NewString()}}})
-			}
-			if err == nil {
-				_, err = stream.Recv()
-			}
+			stream, err := openStream(patiently(t), conns, i)
 			opened.Done()
 			opened.Wait()
 			if err == nil {
@@ -385,16 +390,7 @@ func crowdOfReaders(t *testing.T, d *daemon) {
 	var opened sync.WaitGroup
 	for i := range crowdStreams {
 		opened.Go(func() {
-			stream, err := api.NewClient(conns[i%len(conns)]).ReportStream(ctx)
-			if err == nil {
-				err = stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
-					Open: &pb.ReportStreamRequest_Open{Ledger: fmt.Sprintf("many/%d", i%1000),
-						Writer: uuid.NewString()}}})
-			}
-			if err == nil {
-				_, err = stream.Recv()
-			}
-			if err != nil {
+			if _, err := openStream(ctx, conns, i); err != nil {
 				t.Error(err)
 			}
 		})

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
 // killRounds, set in the environment, is how often TestKillRounds and TestDatasetKillRounds kill, and
@@ -80,18 +78,12 @@ func killAgainAndAgain(t *testing.T, rounds int, random *rand.Rand) {
 	if l.acknowledged() == 0 {
 		t.Error("nothing was acknowledged: nothing tested")
 	}
-	entries := map[string]*pb.Entry{}
-	for _, name := range ledgers {
-		readEntries(t, client, name, entries)
-	}
-	for _, r := range l.trainers {
-		checkTrainer(t, client, r, entries)
-	}
+	entries := checkTrainers(t, client, l, ledgers)
 	writes := checkClerks(t, clerks)
 	d.stop(syscall.SIGTERM)
 	verified(t, dir)
 	t.Logf("%d kills, %d streamed charges acknowledged, %d written; %d other writes acknowledged", rounds,
-		l.acknowledged(), len(entries), writes)
+		l.acknowledged(), entries, writes)
 }
 
 // killEarly kills a daemon a while after it was started, ready or not.

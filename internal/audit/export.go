@@ -30,7 +30,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 // entry must be shown as its stored bytes say. It calls done after each entry. If
 // there are refunds, in must be an io.Seeker, to be read a second time. Errors:
 // *Finding, *LineError, the reader's and done's own.
-func Export(in io.Reader, kept []Witness, done func(entries uint64) error) (*Replay, error) {
+func Export(in io.Reader, kept map[string][]Witness, done func(entries uint64) error) (*Replay, error) {
 	r, err := lines(in, nil, kept, done)
 	if err != nil {
 		return r, err
@@ -61,7 +61,7 @@ func Export(in io.Reader, kept []Witness, done func(entries uint64) error) (*Rep
 }
 
 // lines reads all lines; the second time, with r set, only the entries.
-func lines(in io.Reader, r *Replay, kept []Witness, done func(entries uint64) error) (*Replay, error) {
+func lines(in io.Reader, r *Replay, kept map[string][]Witness, done func(entries uint64) error) (*Replay, error) {
 	buffered, twice := bufio.NewReaderSize(in, 64<<10), r != nil
 	for n := 1; ; n++ {
 		line, err := readLine(buffered)
@@ -87,7 +87,7 @@ func lines(in io.Reader, r *Replay, kept []Witness, done func(entries uint64) er
 }
 
 // exported takes one line: the genesis if r is nil, otherwise an entry.
-func exported(r *Replay, line []byte, kept []Witness) (*Replay, error) {
+func exported(r *Replay, line []byte, kept map[string][]Witness) (*Replay, error) {
 	if r == nil {
 		first := &pb.ListEntriesResponse{}
 		if err := wirejson.Unmarshal(line, first); err != nil {

@@ -58,9 +58,9 @@ func (r *Replay) LaneOf(w ledger.Writer) Lane {
 	return r.lane
 }
 
-// Begin starts with the stored bytes of a genesis, and what was kept of any
-// ledgers: of others than this one it is passed over.
-func Begin(genesis []byte, kept []Witness) (*Replay, error) {
+// Begin starts with the stored bytes of a genesis, and what was kept of any ledgers: of others than this one it is
+// passed over.
+func Begin(genesis []byte, kept map[string][]Witness) (*Replay, error) {
 	g, err := record.UnmarshalGenesis(genesis)
 	if err != nil {
 		return nil, &Finding{What: "genesis", Expected: "a genesis record", Found: undamaged(err)}
@@ -69,7 +69,7 @@ func Begin(genesis []byte, kept []Witness) (*Replay, error) {
 	state := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: g, Head: ledger.Head{Hash: hash}}}, nil)
 	r := &Replay{
 		genesis: g, state: state, batch: ledger.NewBatch(state),
-		head: ledger.Head{Hash: hash}, lanes: map[Lane]ledger.Lane{}, kept: ofLedger(g.Spec.Name, kept),
+		head: ledger.Head{Hash: hash}, lanes: map[Lane]ledger.Lane{}, kept: kept[g.Spec.Name],
 		lane: LaneOf(ledger.Writer{}), raw: slices.Clone(genesis), refunds: map[uint64]refund{},
 	}
 	return r, r.compareKept(ledger.Entry{})
@@ -78,14 +78,15 @@ func Begin(genesis []byte, kept []Witness) (*Replay, error) {
 // Resume goes on after the newest entry of a snapshot whose ledger was gone through up to there before, given the
 // stored bytes of its genesis and where all lanes stood but those of request IDs that are not used again. What was kept
 // of earlier entries is passed over.
-func Resume(genesis []byte, at ledger.Snapshot, lanes map[Lane]ledger.Lane, kept []Witness) (*Replay, error) {
+func Resume(genesis []byte, at ledger.Snapshot, lanes map[Lane]ledger.Lane,
+	kept map[string][]Witness) (*Replay, error) {
 	r, err := Begin(genesis, nil)
 	if err != nil {
 		return nil, err
 	}
 	r.state = ledger.NewState(at, nil)
 	r.batch, r.head, r.lanes = ledger.NewBatch(r.state), at.Head, lanes
-	for _, w := range ofLedger(r.Name(), kept) {
+	for _, w := range kept[r.Name()] {
 		if w.Position >= at.Head.Position {
 			r.kept = append(r.kept, w)
 		}

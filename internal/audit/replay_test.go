@@ -49,7 +49,7 @@ func read(t audittest.T, s ledger.Store, name string) (l log) {
 
 // replay goes through a log, twice where that is needed.
 func (l log) replay(kept ...audit.Witness) (*audit.Replay, error) {
-	r, err := audit.Begin(l.genesis, kept)
+	r, err := audit.Begin(l.genesis, audit.ByLedger(kept))
 	if err != nil {
 		return r, err
 	}

@@ -77,15 +77,15 @@ func readWithin(data []byte, m proto.Message, names ...string) error {
 	return wirejson.Unmarshal(data, m)
 }
 
-// ofLedger selects what was kept of one ledger, by position.
-func ofLedger(name string, kept []Witness) (out []Witness) {
-	for _, w := range kept {
-		if w.Ledger == name {
-			out = append(out, w)
-		}
+// ByLedger returns what was kept of each ledger, by position.
+func ByLedger(kept []Witness) map[string][]Witness {
+	of := map[string][]Witness{}
+	for _, w := range slices.SortedStableFunc(slices.Values(kept), func(a, b Witness) int {
+		return cmp.Compare(a.Position, b.Position)
+	}) {
+		of[w.Ledger] = append(of[w.Ledger], w)
 	}
-	slices.SortStableFunc(out, func(a, b Witness) int { return cmp.Compare(a.Position, b.Position) })
-	return out
+	return of
 }
 
 // editedOrRolledBack is what a witness that does not agree shows.

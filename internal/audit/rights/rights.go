@@ -81,7 +81,7 @@ type Ledger struct {
 // Of begins with a ledger or a dataset's record.
 func (h *History) Of(name string) *Ledger { return &Ledger{history: h, name: name} }
 
-// Created looks at the genesis. The record is as of History.Add.
+// Created judges the genesis. record is its place in the log of all ledgers, 0 if that is not known.
 func (l *Ledger) Created(record uint64, g ledger.Genesis) error {
 	s, err := l.policy(record, 0, g.Policy, g.Time)
 	if err != nil || s.policy == nil || g.Principal == ledger.Daemon {
@@ -99,7 +99,7 @@ func (l *Ledger) Created(record uint64, g ledger.Genesis) error {
 	return s.lacks(l.name, 0, "creation", g.Principal, need, on, true)
 }
 
-// Wrote looks at an entry. The record is as of Created.
+// Wrote judges an entry. record is its place in the log of all ledgers, 0 if that is not known.
 func (l *Ledger) Wrote(record uint64, e ledger.Entry) error {
 	s, err := l.policy(record, e.Position, e.Policy, e.Time)
 	if err != nil || s.policy == nil {

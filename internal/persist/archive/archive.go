@@ -118,15 +118,12 @@ func (a *Archive) open(ctx context.Context, from Source) error {
 	if remembered && last == 0 { // perhaps its disk is not mounted
 		return &DamagedError{a.place.Dir, fmt.Sprintf("is empty, and had %d segments", a.number)}
 	}
-	if remembered && a.number <= last {
-		newest, err := blobs.Read(ctx, at, name(a.number))
-		if sum := sha256.Sum256(newest); err == nil && bytes.Equal(sum[:], a.previous) {
-			err = a.place.each(ctx, at, a.number+1, last, a.previous, took)
-			var damaged *DamagedError
-			if !errors.As(err, &damaged) {
-				a.opened = err == nil
-				return err
-			}
+	if remembered && a.number <= last && a.ends(ctx, at) == nil {
+		err = a.place.each(ctx, at, a.number+1, last, a.previous, took)
+		var damaged *DamagedError
+		if !errors.As(err, &damaged) {
+			a.opened = err == nil
+			return err
 		}
 	}
 	a.state, a.unnoted = state{known: map[id]persist.Seen{}}, math.MaxInt/2
@@ -214,19 +211,11 @@ func (a *Archive) there(ctx context.Context) error {
 	return f.Close()
 }
 
-// follows refuses a place whose newest segment is not the one that was added there, as when the directories of two
-// archives were exchanged: what came next would be of no use there, and stand in the other one's way.
-func (a *Archive) follows(ctx context.Context) error {
-	if a.number == 0 {
-		return nil
-	}
-	at, err := blobs.At(a.place.Dir)
-	if err != nil {
-		return err
-	}
-	newest, err := blobs.Read(ctx, at, name(a.number))
-	if sum := sha256.Sum256(newest); err == nil && !bytes.Equal(sum[:], a.previous) {
-		a.opened = false // the next time says more
+// ends refuses a place in which the segment that was added last is another one, as when the directories of two archives
+// were exchanged: what came next would be of no use there, and stand in the other one's way.
+func (a *Archive) ends(ctx context.Context, at blobs.Place) error {
+	last, err := blobs.Read(ctx, at, name(a.number))
+	if sum := sha256.Sum256(last); err == nil && !bytes.Equal(sum[:], a.previous) {
 		err = &DamagedError{a.place.fileOf(a.number), "is not what was added there"}
 	}
 	return err
@@ -259,9 +248,11 @@ func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segmen
 	size, first := 0, a.number
 	flush := func() error {
 		s.StoreId, s.Number, s.Previous = from.ID(), a.number+1, a.previous
-		var err error
-		if a.number == first {
-			err = a.follows(ctx)
+		at, err := blobs.At(a.place.Dir)
+		if err == nil && a.number == first && first > 0 {
+			if err = a.ends(ctx, at); errors.As(err, new(*DamagedError)) {
+				a.opened = false // the next time says more
+			}
 		}
 		if err == nil {
 			err = a.seals()

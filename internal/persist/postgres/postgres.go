@@ -119,7 +119,7 @@ type Store struct {
 	moved     atomic.Pointer[error] // why everything is refused
 	outdated  atomic.Bool           // the tables are of a newer version than this program's
 	orphan    orphan                // of the committer, which alone uses it
-	by        record.Writer         // likewise
+	by        record.Writer         // makes the bytes of entries; the committer alone uses it
 
 	closing context.Context // ends when the store is closed
 	close   context.CancelFunc

@@ -219,10 +219,7 @@ func (v *worker) digest(f *followed) (sum [sha256.Size]byte, err error) {
 
 // eachSequence goes through the index rows of the lanes as far as these have come.
 func (v *worker) eachSequence(f *followed, each func(key, stored []byte)) error {
-	ends := map[uint64]uint64{} // by the position of a lane's first entry
-	for _, l := range f.lanes {
-		ends[l.First] = l.Sequence
-	}
+	blocks := f.blocksOfLanes()
 	bb, err := v.Bucket(rows.SequencesBucket)
 	if err != nil {
 		return err
@@ -230,7 +227,7 @@ func (v *worker) eachSequence(f *followed, each func(key, stored []byte)) error 
 	c, prefix := bb.Cursor(), rows.NumberKey(f.number)
 	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
 		if len(key) == 24 &&
-			binary.BigEndian.Uint64(key[16:]) <= ends[binary.BigEndian.Uint64(key[8:])]/rows.IndexEvery {
+			binary.BigEndian.Uint64(key[16:]) <= blocks[binary.BigEndian.Uint64(key[8:])] {
 			each(key, stored)
 		}
 	}

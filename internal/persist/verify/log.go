@@ -149,10 +149,7 @@ func (v *worker) begin(key uint64) (*followed, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := audit.Begin(stored, nil)
-	if err == nil {
-		r, err = audit.Begin(stored, v.kept[r.Name()])
-	}
+	r, err := audit.Begin(stored, v.kept)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (v *worker) back(f *followed, g ledger.Genesis, kept stand) error {
 	for lane, l := range f.lanes {
 		lanes[lane] = ledger.Lane{Sequence: l.Sequence, Position: l.Position}
 	}
-	f.Replay, err = audit.Resume(f.raw, s, lanes, v.kept[g.Spec.Name])
+	f.Replay, err = audit.Resume(f.raw, s, lanes, v.kept)
 	return err
 }
 

@@ -227,12 +227,18 @@ func parseWriter(key []byte) (w ledger.Writer, ok bool) {
 	return ledger.Writer{Principal: string(key[10 : 10+n]), Name: string(key[10+n:])}, true
 }
 
+// blocksOfLanes returns how many index rows each lane has, by the position of its first entry.
+func (f *followed) blocksOfLanes() map[uint64]uint64 {
+	blocks := make(map[uint64]uint64, len(f.lanes))
+	for _, l := range f.lanes {
+		blocks[l.First] = l.Sequence / rows.IndexEvery
+	}
+	return blocks
+}
+
 // sequences looks for index rows of no lane, or past its end: those before were compared.
 func (v *worker) sequences(f *followed) error {
-	ends := map[uint64]uint64{} // by the position of a lane's first entry
-	for _, l := range f.lanes {
-		ends[l.First] = l.Sequence
-	}
+	blocks := f.blocksOfLanes()
 	bb, err := v.Bucket(rows.SequencesBucket)
 	if err != nil {
 		return err
@@ -243,7 +249,7 @@ func (v *worker) sequences(f *followed) error {
 			return rows.Damaged(rows.SequencesBucket, key, "a key of %d bytes; want 24", len(key))
 		}
 		first, block := binary.BigEndian.Uint64(key[8:]), binary.BigEndian.Uint64(key[16:])
-		if block == 0 || block > ends[first]/rows.IndexEvery {
+		if block == 0 || block > blocks[first] {
 			return f.wrong(rows.SequencesBucket, "key "+rows.KeyText(rows.SequencesBucket, key),
 				"none: there is no such lane, or it is shorter", "a row")
 		}

@@ -143,10 +143,7 @@ func (v *verifier) keepers() {
 			v.since = v.Since.ledgers
 		}
 	}
-	v.kept = map[string][]audit.Witness{}
-	for _, w := range v.witnesses {
-		v.kept[w.Ledger] = append(v.kept[w.Ledger], w)
-	}
+	v.kept = audit.ByLedger(v.witnesses)
 	if v.Keep {
 		v.ToKeep = &Kept{StoreID: v.id, ledgers: map[string]stand{}}
 	}

@@ -30,7 +30,7 @@ func (v *verification) online(ctx context.Context, daemon *client.Client,
 	}
 	var r *audit.Replay
 	if err := v.served(ctx, daemon, l, progress, func(genesis []byte) (*audit.Replay, error) {
-		if r, err = audit.Begin(genesis, v.kept); err == nil && judge != nil {
+		if r, err = audit.Begin(genesis, audit.ByLedger(v.kept)); err == nil && judge != nil {
 			err = judge.Created(0, r.Genesis())
 		}
 		return r, err
@@ -124,7 +124,7 @@ func (v *verification) exported(ctx context.Context, progress *cli.Progress) (*a
 		defer func() { _ = f.Close() }() // it was only read
 		in = f
 	}
-	r, err := audit.Export(in, v.kept, func(done uint64) error {
+	r, err := audit.Export(in, audit.ByLedger(v.kept), func(done uint64) error {
 		progress.Set(done, 0)
 		return ctx.Err()
 	})

@@ -103,7 +103,8 @@ func addLabels(ctx context.Context, daemon *client.Client, f *figure.Figure, l *
 	return nil
 }
 
-// termsOf is what shares are of: the budget that the figure shows, or the plan; nothing where nothing is limited.
+// termsOf returns the limit of which shares are drawn: the budget that the figure shows, or the plan. It is empty for a
+// ledger without either.
 func termsOf(l *accountantv1.Ledger, adjacency mechanism.Adjacency, which int) (budget.Terms, error) {
 	terms := budget.Terms{Adjacency: adjacency, Planned: len(l.GetPlan()) > 0}
 	for _, b := range l.GetPlan() {
