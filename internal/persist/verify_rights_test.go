@@ -111,3 +111,39 @@ func (w written) to(t *testing.T, s *Store, i int) {
 		t.Fatal(err)
 	}
 }
+
+// An entry that was made up with the policy and the time of an earlier one is judged by the newest policy, as the
+// ledger has a later time: also where that is of an entry which was verified before.
+func TestVerifySinceKnowsLatestTime(t *testing.T) {
+	const job, eve = "  - {roles: reporter, to: 'cn:job', on: everything}\n",
+		"  - {roles: reporter, to: 'cn:eve', on: everything}\n"
+	charge := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}}
+	path := filepath.Join(t.TempDir(), "a.db")
+	write := func(what written, i int) {
+		s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+		what.to(t, s, i)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+	audittest.Fill(t, s, audittest.Spec("team/a", 0), 0, 0)
+	audittest.Fill(t, s, ledger.Spec{Name: ledger.AccessLedger, Adjacency: mechanism.AddOrRemoveOne}, 0, 0)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i, grants := range []string{job + eve, job} {
+		write(written{ledger.AccessLedger, ledger.Daemon,
+			ledger.AccessPolicy{Text: []byte("version: 1\ngrants:\n" + grants)}, nil}, i)
+	}
+	write(written{"team/a", "cn:job", charge, nil}, 50)
+	kept := keepOf(t, path, nil)
+	kept = keepOf(t, path, kept)
+	write(written{"team/a", "cn:eve", charge, nil}, 1)
+	for _, since := range []*verify.Kept{nil, kept} {
+		_, err := verified(t, path, since)
+		if err == nil || !strings.HasPrefix(err.Error(), "ledger team/a: entry 2: charge: by cn:eve") {
+			t.Errorf("since %t: %v; want that cn:eve may not", since != nil, err)
+		}
+	}
+}

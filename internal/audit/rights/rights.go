@@ -81,6 +81,17 @@ type Ledger struct {
 // Of begins with a ledger or a dataset's record.
 func (h *History) Of(name string) *Ledger { return &Ledger{history: h, name: name} }
 
+// Resume goes on after an entry whose place in the log of all ledgers is record, given what Clock said after it.
+func (l *Ledger) Resume(record uint64, clock time.Time) {
+	for l.newest < len(l.history.policies) && l.history.policies[l.newest].record < record {
+		l.newest++
+	}
+	l.clock = clock
+}
+
+// Clock returns the latest time in the ledger since the newest policy.
+func (l *Ledger) Clock() time.Time { return l.clock }
+
 // Created judges the genesis. record is its place in the log of all ledgers, 0 if that is not known.
 func (l *Ledger) Created(record uint64, g ledger.Genesis) error {
 	s, err := l.policy(record, 0, g.Policy, g.Time)

@@ -136,7 +136,7 @@ func (v *worker) keep(f *followed) error {
 	if s.head.Position > 0 && !ledger.IsSystem(name) && !ledger.IsDataset(name) && !f.Shares() {
 		s.number, s.closed, s.last, s.sum, s.newest = f.number, f.State().Summary().Closed, f.last, f.sum, f.newest
 		s.Checkpoint = f.State().Checkpoint()
-		s.Head, s.Earliest = s.head, f.Genesis().Time // the latter of no use here
+		s.Head, s.Earliest = s.head, f.rights.Clock() // here the latter is the time by which policies are told
 		var err error
 		if s.digest, err = v.digest(f); err != nil {
 			return err

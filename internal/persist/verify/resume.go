@@ -41,6 +41,7 @@ func (v *worker) resume(number uint64) *followed {
 	f := &followed{number: number, raw: raw, last: kept.last, newest: kept.newest, rights: v.rights.Of(g.Spec.Name),
 		lanes: map[audit.Lane]rows.Lane{}, keys: kept.head.Position + 1, sum: kept.sum,
 		highest: max(number, kept.last), since: kept.head.Position}
+	f.rights.Resume(kept.last, kept.Earliest)
 	if v.back(f, g, kept) != nil {
 		return nil
 	}
