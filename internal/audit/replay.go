@@ -66,7 +66,7 @@ func Begin(genesis []byte, kept map[string][]Witness) (*Replay, error) {
 		return nil, &Finding{What: "genesis", Expected: "a genesis record", Found: undamaged(err)}
 	}
 	hash := record.GenesisHash(genesis)
-	state := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: g, Head: ledger.Head{Hash: hash}}}, nil)
+	state := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: g, Head: ledger.Head{Hash: hash}}})
 	r := &Replay{
 		genesis: g, state: state, batch: ledger.NewBatch(state),
 		head: ledger.Head{Hash: hash}, lanes: map[Lane]ledger.Lane{}, kept: kept[g.Spec.Name],
@@ -84,7 +84,7 @@ func Resume(genesis []byte, at ledger.Snapshot, lanes map[Lane]ledger.Lane,
 	if err != nil {
 		return nil, err
 	}
-	r.state = ledger.NewState(at, nil)
+	r.state = ledger.NewState(at)
 	r.batch, r.head, r.lanes = ledger.NewBatch(r.state), at.Head, lanes
 	for _, w := range kept[r.Name()] {
 		if w.Position >= at.Head.Position {

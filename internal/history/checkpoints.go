@@ -12,7 +12,7 @@ import (
 type Marked interface {
 	Log
 	ledger.Marks
-	Load(ledger string) (ledger.Snapshot, []ledger.Record, error)
+	Load(ledger string) (ledger.Snapshot, error)
 }
 
 // leap is the least number of entries that Leap passes over: to look for a checkpoint takes as long as to read some.
@@ -35,7 +35,7 @@ func (w *Walk) Leap(log Marked, to uint64) error {
 		return err
 	}
 	if w.later.Head.Position < at {
-		if w.later, _, err = log.Load(name); err != nil {
+		if w.later, err = log.Load(name); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func (d damaging) Checkpoints(name string, after, upTo uint64, limit int) ([]led
 
 func genesis(t *testing.T, s ledger.Store, name string) ledger.Genesis {
 	t.Helper()
-	snapshot, _, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestLeapsAreAsReading(t *testing.T) {
 		s := memory.New(memory.Config{})
 		audittest.Fill(t, s, audittest.Spec("l", int(seed%audittest.Kinds)), 300+random.IntN(2500), seed)
 		g := genesis(t, s, "l")
-		sum, _, _ := s.Load("l")
+		sum, _ := s.Load("l")
 		head := sum.Head.Position
 		for to := range 4 { // as entries come
 			if _, _, err := history.Mark(s, g, head*uint64(to+1)/4, uint64(random.IntN(1000))); err != nil {

@@ -70,7 +70,7 @@ func NewWalk(g ledger.Genesis) *Walk {
 // begin has the state be that of a snapshot. Without a policy nothing is priced, and an entry has the same effects.
 func (w *Walk) begin(s ledger.Snapshot) {
 	s.Genesis.Spec.Policy = ledger.Descriptive
-	w.state, w.amends = ledger.NewState(s, nil), s.Amended
+	w.state, w.amends = ledger.NewState(s), s.Amended
 }
 
 // Position is that of the newest entry that was taken.
@@ -123,7 +123,7 @@ func (w *Walk) amend() {
 	}
 	before := w.terms.Resolution
 	empty := ledger.Snapshot{Summary: ledger.Summary{Genesis: w.genesis}, Amended: w.amends}
-	w.terms, w.amended = ledger.NewState(empty, nil).View(), len(w.amends)
+	w.terms, w.amended = ledger.NewState(empty).View(), len(w.amends)
 	if w.gauge == nil || !before.Equal(w.terms.Resolution) {
 		spec := w.genesis.Spec
 		w.gauge = budget.NewGauge(budget.Terms{Adjacency: spec.Adjacency, Limits: w.terms.Resolution.Limits,

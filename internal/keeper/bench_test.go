@@ -21,9 +21,9 @@ type nullStore struct {
 
 func (s *nullStore) ID() string { return "store" }
 
-func (s *nullStore) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
+func (s *nullStore) Load(name string) (ledger.Snapshot, error) {
 	return ledger.Snapshot{Summary: ledger.Summary{Genesis: ledger.Genesis{Spec: ledger.Spec{Name: name,
-		Adjacency: mechanism.AddOrRemoveOne}}}}, nil, nil
+		Adjacency: mechanism.AddOrRemoveOne}}}}, nil
 }
 
 func (s *nullStore) Writer(string, ledger.Writer) (uint64, uint64, error) { return 0, 0, nil }

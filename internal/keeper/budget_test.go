@@ -145,7 +145,7 @@ func TestExpire(t *testing.T) {
 		if err != nil || wantNext == 0 != next.IsZero() || wantNext != 0 && next.Unix() != wantNext {
 			t.Fatalf("at %d: %v, %v; want %d", at, next, err, wantNext)
 		}
-		snapshot, _, err := store.Load("a")
+		snapshot, err := store.Load("a")
 		if err != nil || snapshot.Total != uint64(wantSpent) || len(snapshot.Open) != wantOpen {
 			t.Errorf("at %d: %d spent, %d open, %v; want %d, %d", at, snapshot.Total, len(snapshot.Open),
 				err, wantSpent, wantOpen)
@@ -260,7 +260,7 @@ func TestExpireByTheClockOfTheStore(t *testing.T) {
 		if err != nil || next.IsZero() != (c.open == 0) {
 			t.Errorf("after %v: next %v, %v", c.after, next, err)
 		}
-		if snapshot, _, err := store.Load("a"); err != nil || len(snapshot.Open) != c.open {
+		if snapshot, err := store.Load("a"); err != nil || len(snapshot.Open) != c.open {
 			t.Errorf("after %v: %d are open, %v; want %d", c.after, len(snapshot.Open), err, c.open)
 		}
 	}

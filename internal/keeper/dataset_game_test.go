@@ -68,7 +68,7 @@ func TestDatasetGame(t *testing.T) {
 	for seed := range games {
 		random := rand.New(rand.NewPCG(uint64(seed), 16))
 		var mu sync.Mutex
-		s := memory.New(memory.Config{Tail: 3, Plan: func([]ledger.Proposal) memory.Failure {
+		s := memory.New(memory.Config{Plan: func([]ledger.Proposal) memory.Failure {
 			mu.Lock()
 			defer mu.Unlock()
 			if random.IntN(25) > 0 {

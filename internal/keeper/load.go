@@ -75,7 +75,7 @@ func (q *queue) fetch(l *loading) {
 		q.stateMu.Unlock()
 		close(l.done)
 	}()
-	snapshot, tail, err := q.k.config.Store.Load(q.name)
+	snapshot, err := q.k.config.Store.Load(q.name)
 	if err != nil {
 		l.err = err
 		return
@@ -83,7 +83,7 @@ func (q *queue) fetch(l *loading) {
 	stop, done := pauses(q.k.config.LongRead, q.k.closed.Load)
 	defer done()
 	var ok bool
-	if state, ok = ledger.NewStateWithin(snapshot, tail, stop); !ok {
+	if state, ok = ledger.NewStateWithin(snapshot, stop); !ok {
 		l.err = errClosed
 	}
 }

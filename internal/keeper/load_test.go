@@ -22,7 +22,7 @@ type slowStore struct {
 	loading atomic.Int64
 }
 
-func (s *slowStore) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
+func (s *slowStore) Load(name string) (ledger.Snapshot, error) {
 	s.loading.Add(1)
 	<-s.release
 	return s.testStore.Load(name)

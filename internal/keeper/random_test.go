@@ -69,7 +69,6 @@ func drawWorld(rt *rapid.T) *world {
 	w := &world{hangUp: make(chan struct{}), ledgers: rapid.IntRange(1, 3).Draw(rt, "ledgers")}
 	w.store = memory.New(memory.Config{
 		MaxBatchBytes: rapid.SampledFrom([]int{0, 500, 2000}).Draw(rt, "max batch bytes"), // one entry has under 300
-		Tail:          rapid.IntRange(0, 3).Draw(rt, "tail"),
 		Plan:          w.failure,
 	})
 	for i := range w.ledgers {

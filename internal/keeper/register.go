@@ -41,7 +41,7 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 	g.Spec.Dataset = &dataset // what follows from the datasets it comes from is written here, not into the caller's
 	g.StoreID = k.storeID
 	sum, created, err = k.unlessThere(ctx, g, func() (bool, error) {
-		fresh := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *g}}, nil)
+		fresh := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *g}})
 		prices, err := k.priceAdopted(ctx, g, fresh)
 		if err != nil {
 			return false, err

@@ -22,11 +22,11 @@ func (restoredStore) ID() string { return restoredID }
 // restoredFrom makes it.
 func restoredFrom(t *testing.T, s *memory.Store, name string) restoredStore {
 	t.Helper()
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+	b := ledger.NewBatch(ledger.NewState(snapshot))
 	v := ledger.Restored{From: s.ID(), StoreID: restoredID, Newest: time.Unix(1000, 0)}
 	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: "request/restore"}, Sequence: 1,
 		Digest: wholeDigest(v), Action: v}, ledger.Lane{}, time.Unix(1000, 0))

@@ -44,7 +44,7 @@ func (m *member) begin(ctx context.Context) error {
 func (m *member) create(now time.Time) {
 	m.genesis = &ledger.Genesis{Principal: ledger.Daemon, Time: now,
 		Spec: ledger.Spec{Name: m.q.name, Adjacency: mechanism.AddOrRemoveOne}}
-	m.batch = ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *m.genesis}}, nil))
+	m.batch = ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *m.genesis}}))
 	m.batch.Bound()
 	m.lost = nil
 }

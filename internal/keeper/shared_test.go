@@ -151,7 +151,7 @@ type counted struct {
 	loads, records int
 }
 
-func (c *counted) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
+func (c *counted) Load(name string) (ledger.Snapshot, error) {
 	c.mu.Lock()
 	c.loads++
 	c.mu.Unlock()

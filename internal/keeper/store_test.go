@@ -69,7 +69,18 @@ func (s *testStore) Create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	} else if !l.genesis.Spec.Equal(g.Spec) {
 		return ledger.Summary{}, false, ledger.ErrExists
 	}
-	return ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: l.genesis}}, l.records).Summary(), !ok, nil
+	return l.snapshot().Summary, !ok, nil
+}
+
+// snapshot follows from the records.
+func (l *testLedger) snapshot() ledger.Snapshot {
+	bare := ledger.Summary{Genesis: l.genesis}
+	bare.Genesis.Spec.Policy = ledger.Descriptive // which has no budgets, whose costs would have to be found
+	state := ledger.NewState(ledger.Snapshot{Summary: bare})
+	state.Follow(l.records)
+	now := ledger.Snapshot{Summary: state.Summary(), Parts: state.Parts(), Open: state.Reservations()}
+	now.Genesis = l.genesis
+	return now
 }
 
 func (s *testStore) find(name string) (*testLedger, error) {
@@ -80,18 +91,18 @@ func (s *testStore) find(name string) (*testLedger, error) {
 	return l, nil
 }
 
-func (s *testStore) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
+func (s *testStore) Load(name string) (ledger.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.loads++
 	if s.damaged[name] {
-		return ledger.Snapshot{}, nil, fmt.Errorf("%w: %s", ledger.ErrDamaged, name)
+		return ledger.Snapshot{}, fmt.Errorf("%w: %s", ledger.ErrDamaged, name)
 	}
 	l, err := s.find(name)
 	if err != nil {
-		return ledger.Snapshot{}, nil, err
+		return ledger.Snapshot{}, err
 	}
-	return ledger.Snapshot{Summary: ledger.Summary{Genesis: l.genesis}}, l.records, nil
+	return l.snapshot(), nil
 }
 
 // List only looks for the ledger of that name.
@@ -102,8 +113,7 @@ func (s *testStore) List(name, _ string, _ int) ([]ledger.Summary, error) {
 	if !ok {
 		return nil, nil
 	}
-	return []ledger.Summary{
-		ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: l.genesis}}, l.records).Summary()}, nil
+	return []ledger.Summary{l.snapshot().Summary}, nil
 }
 
 func (s *testStore) Records(name string, _ uint64, _ int) ([]ledger.Record, error) {

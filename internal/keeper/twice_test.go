@@ -36,7 +36,7 @@ func (s *between) Create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	s.step()
 	return s.Shared.Create(g)
 }
-func (s *between) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
+func (s *between) Load(name string) (ledger.Snapshot, error) {
 	s.step()
 	return s.Shared.Load(name)
 }

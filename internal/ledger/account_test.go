@@ -39,7 +39,7 @@ func pure(epsilon float64, count uint32) mechanism.Event {
 // steps charges events one after the other, and says which one is refused.
 func steps(t *testing.T, s Snapshot, events ...mechanism.Event) (int, error) {
 	t.Helper()
-	b := NewBatch(NewState(s, nil))
+	b := NewBatch(NewState(s))
 	for i, e := range events {
 		if d := b.Decide(request("w", uint64(i+1), e), Lane{}, noon); d.Outcome != Accepted {
 			return i, d.Err
@@ -122,7 +122,7 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 
 // Asking and refusals use up nothing, neither budget nor sequence number.
 func TestRefusalsUseUpNothing(t *testing.T) {
-	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1})), nil))
+	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1}))))
 	for range 3 {
 		if d := b.Decide(check(request("w", 1, pure(1, 1))), Lane{}, noon); d.Outcome != Accepted {
 			t.Fatal(d.Err)
@@ -142,7 +142,7 @@ func TestRefusalsUseUpNothing(t *testing.T) {
 
 // Lines of mechanisms that are only asked for do not stay forever.
 func TestIdleLinesAreBounded(t *testing.T) {
-	s := NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1})), nil)
+	s := NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1})))
 	for i := range 4 * budget.MaxIdleLines {
 		b := NewBatch(s)
 		if d := b.Decide(request("w", 1, pure(2+float64(i), 1)), Lane{}, noon); !errors.Is(d.Err, ErrBudget) {

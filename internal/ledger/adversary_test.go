@@ -151,7 +151,7 @@ func estimate(games int, epsilon float64, play func(*transcript),
 
 // ledgerGuard asks a real ledger: each game's charges are a batch on top of it.
 func ledgerGuard(t *testing.T, spec Spec) func() func(mechanism.Mechanism) bool {
-	s := NewState(resolved(t, spec), nil)
+	s := NewState(resolved(t, spec))
 	return func() func(mechanism.Mechanism) bool {
 		b := NewBatch(s)
 		sequence := uint64(0)

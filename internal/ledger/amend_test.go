@@ -41,7 +41,7 @@ func TestRefund(t *testing.T) {
 	for name, spec := range map[string]Spec{"filter": filter(basic),
 		"plan": plan(pure(0.1, 8), pure(0.2, 1)), "descriptive": {}} {
 		t.Run(name, func(t *testing.T) {
-			b := NewBatch(NewState(resolved(t, spec), nil))
+			b := NewBatch(NewState(resolved(t, spec)))
 			accept(t, b, charge(pure(0.1, 7)), charge(pure(0.2, 1), pure(0.1, 1)))
 			b = applied(b)
 			accept(t, b, Refund{Position: 1, Events: []mechanism.Event{pure(0.1, 7)}, Reason: "it never ran"},
@@ -83,7 +83,7 @@ func TestRefund(t *testing.T) {
 
 // A mechanism of which all is refunded keeps its index and is not in the composition.
 func TestRefundOfAll(t *testing.T) {
-	b := NewBatch(NewState(resolved(t, Spec{}), nil))
+	b := NewBatch(NewState(resolved(t, Spec{})))
 	accept(t, b, charge(pure(1, 2), pure(2, 3)))
 	b = applied(b)
 	accept(t, b, Refund{Position: 1, Events: []mechanism.Event{pure(1, 2), pure(2, 3)}, Reason: "r"},
@@ -139,7 +139,7 @@ func TestRaise(t *testing.T) {
 			true, "descriptive", "larger by entry 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := NewBatch(NewState(resolved(t, filter(old)), nil))
+			b := NewBatch(NewState(resolved(t, filter(old))))
 			accept(t, b, c.before...)
 			v := larger
 			v.Independent = c.assert
@@ -205,7 +205,7 @@ func TestRaiseRefusals(t *testing.T) {
 		{"the same plan", planned, Raise{Plan: events(pure(0.1, 8), pure(0.2, 1))}, "budgets: as before"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := NewState(resolved(t, c.spec), nil)
+			s := NewState(resolved(t, c.spec))
 			v := c.v
 			r, err := s.Raising(v).Resolve(nil)
 			if err == nil { // only the decision sees it
@@ -221,7 +221,7 @@ func TestRaiseRefusals(t *testing.T) {
 		})
 	}
 	// The plan must keep within the budgets, as at creation.
-	s := NewState(resolved(t, planned), nil)
+	s := NewState(resolved(t, planned))
 	var pe *mechanism.ParameterError
 	if _, err := s.Raising(Raise{Plan: events(pure(0.1, 80), pure(0.2, 1))}).Resolve(nil); !errors.As(err, &pe) ||
 		pe.Field != "plan" {
@@ -236,7 +236,7 @@ func TestRaiseRefusals(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	// A raise that nobody has resolved is none.
-	if d := NewBatch(NewState(resolved(t, filter(basic(1))), nil)).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1,
+	if d := NewBatch(NewState(resolved(t, filter(basic(1))))).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1,
 		Action: Raise{Budgets: []accountant.Budget{basic(2)}}}, Lane{}, noon); !errors.Is(d.Err, ErrRaise) {
 		t.Errorf("without a resolution: %+v", d)
 	}
@@ -249,7 +249,7 @@ func TestRaiseKeepsTheOrder(t *testing.T) {
 	snapshot := resolved(t, spec)
 	order := snapshot.Genesis.Resolution.Limits[0].Order
 	for _, given := range []float64{0, order} {
-		s := NewState(snapshot, nil)
+		s := NewState(snapshot)
 		v := raiseOf(t, s,
 			Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardRDP, Epsilon: 5, Delta: 1e-5, Order: given}},
 				Reason: "r"})
@@ -267,7 +267,7 @@ func TestRaiseKeepsTheOrder(t *testing.T) {
 }
 
 func TestAmendmentsAreBounded(t *testing.T) {
-	b := NewBatch(NewState(resolved(t, Spec{}), nil))
+	b := NewBatch(NewState(resolved(t, Spec{})))
 	for i := range uint64(MaxAmendments) {
 		accept(t, b, charge(pure(1, 1)), Refund{Position: 2*i + 1, Events: []mechanism.Event{pure(1, 1)}, Reason: "r"})
 	}

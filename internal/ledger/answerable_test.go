@@ -22,7 +22,7 @@ func TestWhatHasNoLossIsRefused(t *testing.T) {
 	unknown := mechanism.Event{Mechanism: lossless{mechanism.Gaussian{NoiseMultiplier: 1}}, Count: 1}
 	known := mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: 1}
 	for policy, spec := range map[string]Spec{"descriptive": {}, "planned": plan(known)} {
-		s := NewState(resolved(t, spec), nil)
+		s := NewState(resolved(t, spec))
 		for name, action := range map[string]Action{
 			"a charge":      Charge{Events: []mechanism.Event{known, unknown}},
 			"a reservation": Reserve{Events: []mechanism.Event{known, unknown}, Lifetime: time.Hour},

@@ -17,7 +17,7 @@ import (
 func proposed(t *testing.T) (*Batch, Refund) {
 	t.Helper()
 	spec := resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1}))
-	b := NewBatch(NewState(spec, nil))
+	b := NewBatch(NewState(spec))
 	refund := Refund{Position: 1, Reason: "it never ran"}
 	propose := Propose{Action: refund, Lifetime: time.Hour, Person: "person:ann"}
 	for i, v := range []Action{charge(pure(0.1, 7)), propose} {
@@ -31,7 +31,7 @@ func proposed(t *testing.T) (*Batch, Refund) {
 	snapshot.Parts = []mechanism.Part{{Mechanism: pure(0.1, 7).Mechanism, Count: 7}}
 	snapshot.Amended = []Entry{b.Entries()[1]}
 	refund.Events = []mechanism.Event{pure(0.1, 7)}
-	return NewBatch(NewState(snapshot, nil)), refund
+	return NewBatch(NewState(snapshot)), refund
 }
 
 // An approval is refused unless it is exactly what is proposed, in time, by another proven person.

@@ -101,7 +101,7 @@ func TestDecide(t *testing.T) {
 		{name: "check only of a close", request: check(closing("w", 1)), want: Decision{Outcome: Accepted, Entry: -1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := NewBatch(NewState(s, nil))
+			b := NewBatch(NewState(s))
 			b.Grow(3)
 			committed := map[string]uint64{c.request.Writer.Name: c.committed}
 			for _, r := range c.before {
@@ -140,7 +140,7 @@ func TestTotalsAreBounded(t *testing.T) {
 	s := snapshot()
 	s.Total = math.MaxInt64 - 10
 	s.Parts[2].Count = s.Total - 30
-	b := NewBatch(NewState(s, nil))
+	b := NewBatch(NewState(s))
 	d := b.Decide(request("w", 1, event(1, 4), event(2, 7)), Lane{}, noon)
 	if !errors.Is(d.Err, ErrOutOfRange) ||
 		!strings.Contains(d.Err.Error(), "events[1].count: 7; allowed: at most 6 more") {
@@ -166,7 +166,7 @@ func TestDistinctMechanismsAreBounded(t *testing.T) {
 		s.Parts = append(s.Parts, mechanism.Part{Mechanism: noise(float64(i + 1)), Count: 1})
 	}
 	s.Total, s.Distinct = uint64(len(s.Parts)), len(s.Parts)
-	state := NewState(s, nil)
+	state := NewState(s)
 	b := NewBatch(state)
 	decide := func(sequence uint64, events ...mechanism.Event) error {
 		return b.Decide(request("w", sequence, events...), Lane{}, noon).Err
@@ -203,7 +203,7 @@ func TestBound(t *testing.T) {
 			Coefficients: mechanism.NumbersOf(numbers...)}
 	}
 	known := mechanism.GaussianDP{Mu: 1e-9}
-	s := NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardGDP, Mu: 1000})), nil)
+	s := NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardGDP, Mu: 1000})))
 	s.add(known, 1)
 	s.bytes = MaxDescriptorBytes - 10
 	for _, bounded := range []bool{true, false} {

@@ -25,7 +25,7 @@ func BenchmarkBudgetCheck(b *testing.B) {
 	for name, spec := range map[string]Spec{"plan": planned, "rdp": filter(rdp), "rdp and zcdp": filter(rdp, zcdp)} {
 		for distinct := range 2 {
 			b.Run(fmt.Sprintf("%s/distinct=%d", name, distinct+1), func(b *testing.B) {
-				d := NewState(resolved(b, spec), nil).account.Draft()
+				d := NewState(resolved(b, spec)).account.Draft()
 				for i := range b.N {
 					if err := d.Take(events[i%(distinct+1)]); err != nil {
 						b.Fatal(err)
@@ -39,7 +39,8 @@ func BenchmarkBudgetCheck(b *testing.B) {
 // BenchmarkBudgetRefusal is a client that asks for too much again and again.
 func BenchmarkBudgetRefusal(b *testing.B) {
 	d := NewState(resolved(b,
-		filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1, Delta: 1e-5, Order: 12})), nil).account.Draft()
+		filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1, Delta: 1e-5, Order: 12}))).
+		account.Draft()
 	for b.Loop() {
 		if d.Take([]mechanism.Event{event(0.3, 1)}) == nil {
 			b.Fatal("accepted")
@@ -52,7 +53,7 @@ func BenchmarkBudgetRefusal(b *testing.B) {
 func BenchmarkView(b *testing.B) {
 	s := NewState(resolved(b,
 		filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-5, Order: 12},
-			accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})), nil)
+			accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})))
 	batch := NewBatch(s)
 	for i := range 10 {
 		batch.Decide(request("w", uint64(i+1), event(float64(i+1), 1)), Lane{}, noon)
@@ -71,7 +72,7 @@ func BenchmarkView(b *testing.B) {
 func BenchmarkDecide(b *testing.B) {
 	s := NewState(resolved(b,
 		filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-5, Order: 12},
-			accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})), nil)
+			accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})))
 	batch := NewBatch(s)
 	requests := []Request{request("w", 1, event(4, 1)), request("w", 1, event(5, 1))}
 	n := uint64(0)

@@ -451,7 +451,7 @@ func TestBudgetsAgainstModel(t *testing.T) {
 		base := resolved(rt, drawBudgetSpec(rt))
 		base.Genesis.StoreID = "store 0"
 		m := &budgetModel{genesis: base.Genesis}
-		state, follower := NewState(base, nil), NewState(base, nil)
+		state, follower := NewState(base), NewState(base)
 		batch := NewBatch(state)
 		var records []Record
 		lane := func(steps []step, w Writer) (l Lane) {
@@ -506,10 +506,7 @@ func TestBudgetsAgainstModel(t *testing.T) {
 			},
 			"discard and read again": func(rt *rapid.T) {
 				m.pending = nil
-				cut := rapid.IntRange(0, len(records)).Draw(rt, "snapshot after")
-				old := NewState(base, records[:cut])
-				state = NewState(Snapshot{Summary: old.Summary(), Parts: old.Parts(), Open: old.Reservations(),
-					Amended: amended(records[:cut])}, records[cut:])
+				state = after(base, records)
 				batch = NewBatch(state)
 			},
 			"follow": func(rt *rapid.T) { // as another daemon does
@@ -518,10 +515,10 @@ func TestBudgetsAgainstModel(t *testing.T) {
 					if !slices.ContainsFunc(newer, func(r Record) bool { return changesCosts(follower, r.Entry) }) {
 						rt.Fatalf("%+v were not followed", newer)
 					}
-					follower = NewState(base, records)
+					follower = after(base, records)
 				}
 				m.checkState(rt, follower)
-				if read := NewState(base, records); read.account.Work != follower.account.Work ||
+				if read := after(base, records); read.account.Work != follower.account.Work ||
 					!reflect.DeepEqual(read.account.Used, follower.account.Used) ||
 					!reflect.DeepEqual(read.account.Held, follower.account.Held) {
 					rt.Fatalf("followed: %+v; read: %+v", follower.account, read.account)

@@ -90,7 +90,7 @@ func TestReceipt(t *testing.T) {
 // What a state gives away is the caller's: changing it changes nothing.
 func TestCompositionIsACopy(t *testing.T) {
 	snap := snapshot()
-	s := NewState(snap, nil)
+	s := NewState(snap)
 	s.Composition().Parts[0].Count = 99
 	snap.Parts[1].Count = 99
 	if c := s.Composition(); c.Parts[0].Count != 10 || c.Parts[1].Count != 20 ||

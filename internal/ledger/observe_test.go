@@ -28,7 +28,7 @@ func TestObserve(t *testing.T) {
 		t.Errorf("%d are charged; want 3", got)
 	}
 	base.Amended = []Entry{l.records[2].Entry}
-	again := NewState(base, nil)
+	again := NewState(base)
 	if got := again.View().Observed; len(got) != 1 || got[0].Reason != "run 7" || len(got[0].Charged) != 2 {
 		t.Errorf("read again: %+v", got)
 	}

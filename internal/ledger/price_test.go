@@ -23,11 +23,11 @@ func TestReadingCanBeStopped(t *testing.T) {
 	s := resolved(t, filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-6, Order: 3.5}))
 	s.Genesis.Spec.Adjacency = mechanism.AddOrRemoveOne
 	s.Parts = []mechanism.Part{{Mechanism: mechanism.Group{Size: 255, Mechanism: step}, Count: 2}}
-	if st, ok := NewStateWithin(s, nil, func() bool { return true }); ok || st != nil {
+	if st, ok := NewStateWithin(s, func() bool { return true }); ok || st != nil {
 		t.Errorf("stopped: %v, %v", st, ok)
 	}
-	st, ok := NewStateWithin(s, nil, func() bool { return false })
-	if want := NewState(s, nil); !ok || st.account.Used[0] != want.account.Used[0] ||
+	st, ok := NewStateWithin(s, func() bool { return false })
+	if want := NewState(s); !ok || st.account.Used[0] != want.account.Used[0] ||
 		want.account.Used[0] == (budget.Usage{}) {
 		t.Errorf("%v, used %v; want %v", ok, st.account.Used, want.account.Used)
 	}
@@ -51,7 +51,7 @@ func TestPriceWorkIsBounded(t *testing.T) {
 	known, fresh, refunded := group(0.003), group(0.004), group(0.005)
 	snapshot.Parts = []mechanism.Part{{Mechanism: known.Mechanism, Count: 2},
 		{Mechanism: quick(30).Mechanism, Count: 1}, {Mechanism: refunded.Mechanism}}
-	s := NewState(snapshot, nil)
+	s := NewState(snapshot)
 	one := s.account.Prices.Find(known.Mechanism, nil).Work
 	if s.account.Work != one || one < budget.LeastWork {
 		t.Fatalf("one costly mechanism takes %d, the ledger %d; want the same: what is quick or refunded does not "+

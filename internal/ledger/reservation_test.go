@@ -21,7 +21,7 @@ func reserving(sequence uint64, events ...mechanism.Event) Request {
 // one 0.1 is committed.
 func reservedBatch(t *testing.T) *Batch {
 	t.Helper()
-	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1})), nil))
+	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1}))))
 	for _, r := range []Request{
 		reserving(1, pure(0.1, 3), pure(0.2, 1), pure(0.1, 1)),
 		{Writer: Writer{"p", "w"}, Sequence: 2,
@@ -119,7 +119,7 @@ func TestClosingCharges(t *testing.T) {
 }
 
 func TestReservationsNeedABudget(t *testing.T) {
-	b := NewBatch(NewState(snapshot(), nil))
+	b := NewBatch(NewState(snapshot()))
 	if d := b.Decide(reserving(1, pure(1, 1)), Lane{}, noon); !errors.Is(d.Err, ErrReservation) ||
 		!strings.Contains(d.Err.Error(), "ledger: a has neither a plan nor budgets, so nothing can be set aside in "+
 			"it; allowed: a ledger with the policy PLAN or FILTER") {
@@ -134,7 +134,7 @@ func TestReservationsAreBounded(t *testing.T) {
 			Reservation{Position: uint64(i + 1),
 				Rest: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}})
 	}
-	if d := NewBatch(NewState(full, nil)).Decide(reserving(1, pure(1, 1)), Lane{}, noon); !errors.Is(d.Err,
+	if d := NewBatch(NewState(full)).Decide(reserving(1, pure(1, 1)), Lane{}, noon); !errors.Is(d.Err,
 		ErrOutOfRange) || !strings.Contains(d.Err.Error(), "open reservations: 1001; allowed: at most 1000") {
 		t.Errorf("one too many: %+v", d)
 	}
@@ -143,14 +143,14 @@ func TestReservationsAreBounded(t *testing.T) {
 		parts = append(parts, mechanism.Part{Mechanism: mechanism.PureDP{Epsilon: 1 + float64(i)}, Count: 1})
 	}
 	full.Open = []Reservation{{Position: 1, Rest: parts}}
-	if d := NewBatch(NewState(full, nil)).Decide(reserving(1, pure(1, 1)), Lane{}, noon); !errors.Is(d.Err,
+	if d := NewBatch(NewState(full)).Decide(reserving(1, pure(1, 1)), Lane{}, noon); !errors.Is(d.Err,
 		ErrOutOfRange) || !strings.Contains(d.Err.Error(), "mechanisms in open reservations: 10001") {
 		t.Errorf("too many mechanisms: %+v", d)
 	}
 	// What is reserved can always be charged: totals keep room for it.
 	full.Open = []Reservation{{Position: 1,
 		Rest: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 1e-300}, Count: 1<<63 - 3}}}}
-	b := NewBatch(NewState(full, nil))
+	b := NewBatch(NewState(full))
 	if d := b.Decide(request("w", 1, pure(1e-300, 3)), Lane{}, noon); !errors.Is(d.Err, ErrOutOfRange) {
 		t.Errorf("a total above 2^63 − 1: %+v", d)
 	}
@@ -244,7 +244,7 @@ func TestProposalsWithReservations(t *testing.T) {
 
 // What children hold may be released already; users' reservations have no outputs.
 func TestChildrenCountAsCharged(t *testing.T) {
-	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 10})), nil))
+	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 10}))))
 	accept(t, b, charge(pure(0.1, 5)), Reserve{Events: []mechanism.Event{pure(0.1, 9)}, Lifetime: 1})
 	b.Decide(Request{Writer: Writer{Daemon, "w"}, Sequence: 1,
 		Action: Reserve{Events: []mechanism.Event{pure(0.1, 2), pure(1, 1)}, Child: "c"}}, Lane{}, noon)

@@ -30,7 +30,7 @@ type life struct {
 
 func begin(t *testing.T, base Snapshot) *life {
 	base.Genesis.StoreID = firstStore
-	return &life{T: t, State: NewState(base, nil)}
+	return &life{T: t, State: NewState(base)}
 }
 
 func (l *life) decide(w Writer, v Action) (Decision, *Batch) {
@@ -134,7 +134,7 @@ func TestRestored(t *testing.T) {
 	if v.Unreconciled || l.StoreOf(7) != secondStore || l.StoreOf(8) != thirdStore || l.StoreOf(99) != firstStore {
 		t.Errorf("%+v, %s", v.Summary, l.StoreOf(7))
 	}
-	again := NewState(resolvedAt(l), l.records)
+	again := after(resolvedAt(l), l.records)
 	if !slices.Equal(again.View().Assumptions, v.Assumptions) || again.Summary().Total != v.Total {
 		t.Errorf("read again: %+v; want %+v", again.View(), v)
 	}

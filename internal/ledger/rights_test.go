@@ -23,7 +23,7 @@ func TestHalfOfAPlan(t *testing.T) {
 		asked := [2]uint32{rapid.Uint32Range(1, planned[0]).Draw(t, "a"), rapid.Uint32Range(0, planned[1]).Draw(t, "b")}
 		snapshot := resolved(t, plan(pure(0.1, planned[0]), pure(0.2, planned[1])))
 		snapshot.Genesis.Principal = "cn:ann"
-		b := NewBatch(NewState(snapshot, nil))
+		b := NewBatch(NewState(snapshot))
 		events := []mechanism.Event{pure(0.1, asked[0])}
 		if asked[1] > 0 {
 			events = append(events, pure(0.2, asked[1]))
@@ -77,7 +77,7 @@ func TestHalfOfAFilter(t *testing.T) {
 			snapshot.Genesis.Principal = "cn:ann"
 			r := reserving(1, c.event)
 			r.Caller = caller
-			if d := NewBatch(NewState(snapshot, nil)).Decide(r, Lane{}, noon); errors.Is(d.Err,
+			if d := NewBatch(NewState(snapshot)).Decide(r, Lane{}, noon); errors.Is(d.Err,
 				ErrNotCreator) != want || (d.Err != nil) != want {
 				t.Errorf("%v by %q: %+v; want refused: %v", c.event, caller, d, want)
 			}
@@ -103,7 +103,7 @@ func TestMayClose(t *testing.T) {
 	} {
 		snapshot := resolved(t, Spec{Adjacency: mechanism.AddOrRemoveOne})
 		snapshot.Genesis.Principal = c.creator
-		b := NewBatch(NewState(snapshot, nil))
+		b := NewBatch(NewState(snapshot))
 		d := b.Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Action: Close{}, Caller: c.caller}, Lane{}, noon)
 		if errors.Is(d.Err, ErrNotCreator) != (c.says != "") ||
 			d.Err != nil && !strings.Contains(d.Err.Error(), c.says) || b.closed != (c.says == "") {
@@ -118,7 +118,7 @@ func TestAcknowledge(t *testing.T) {
 	t.Parallel()
 	snapshot := resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1}))
 	snapshot.Genesis.Principal = "cn:ann"
-	b := NewBatch(NewState(snapshot, nil))
+	b := NewBatch(NewState(snapshot))
 	accept(t, b, charge(pure(0.1, 3)))
 	known := Acknowledge{Warning: "large-delta", Reason: "it is public"}
 	ask := func(by, caller string, v Action) Decision {

@@ -31,21 +31,18 @@ type State struct {
 	amended amendments
 }
 
-// NewState makes a state of what a store has loaded: a snapshot and the
-// records after it, in order.
-func NewState(s Snapshot, tail []Record) *State {
-	return newState(s, tail, nil)
-}
+// NewState makes a state of what a store has loaded.
+func NewState(s Snapshot) *State { return newState(s, nil) }
 
 // NewStateWithin is NewState, or false once stop has said so: the costs of all that was
 // charged are found anew, which can take long.
-func NewStateWithin(s Snapshot, tail []Record, stop func() bool) (st *State, ok bool) {
+func NewStateWithin(s Snapshot, stop func() bool) (st *State, ok bool) {
 	in := num.NewInterrupt(stop)
-	ok = in.Try(func() { st = newState(s, tail, in) })
+	ok = in.Try(func() { st = newState(s, in) })
 	return st, ok
 }
 
-func newState(s Snapshot, tail []Record, in *num.Interrupt) *State {
+func newState(s Snapshot, in *num.Interrupt) *State {
 	st := &State{summary: s.Summary, parts: slices.Clone(s.Parts),
 		losses: budget.NewAnswerables(s.Genesis.Spec.Adjacency),
 		index:  make(map[mechanism.Mechanism]int, len(s.Parts)), held: newReservations(s.Open)}
@@ -58,7 +55,6 @@ func newState(s Snapshot, tail []Record, in *num.Interrupt) *State {
 	for _, e := range s.Amended {
 		st.amended = st.amended.after(e)
 	}
-	st.Follow(tail) // before there is an account
 	st.summary.Unreconciled = st.amended.unreconciled
 	if spec := s.Genesis.Spec; spec.Policy != Descriptive {
 		st.account = budget.New(spec.terms(st.amended), st.parts, st.Reserved(), st.costs(in))

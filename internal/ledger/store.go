@@ -41,9 +41,8 @@ type Store interface {
 	// spec ErrExists.
 	Create(g Genesis) (Summary, bool, error)
 
-	// Load returns a ledger's newest snapshot and the records after it, or
-	// ErrNotFound.
-	Load(name string) (Snapshot, []Record, error)
+	// Load returns how a ledger stands after its newest entry, or ErrNotFound.
+	Load(name string) (Snapshot, error)
 
 	// List returns up to limit ledgers whose names start with prefix and come
 	// after the name after, in the order of the names' bytes.

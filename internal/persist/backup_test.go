@@ -62,7 +62,7 @@ func TestBackupWhileServing(t *testing.T) {
 	for i := range 8 {
 		var kept []audit.Witness
 		for _, name := range names {
-			snapshot, _, err := s.Load(name)
+			snapshot, err := s.Load(name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -123,7 +123,7 @@ func ask(s *Store) error {
 	if _, err := s.List("", "", 100); err != nil {
 		return err
 	}
-	if _, _, err := s.Load("many"); err != nil {
+	if _, err := s.Load("many"); err != nil {
 		return err
 	}
 	_, err := s.Records("many", 1, 1000)

@@ -28,7 +28,7 @@ func TestDamagedCheckpointsAreNotUsed(t *testing.T) {
 	markAll(t, s, "a")
 	look := func(s *Store, to uint64) (v ledger.View, leapt bool) {
 		t.Helper()
-		snapshot, _, err := s.Load("a")
+		snapshot, err := s.Load("a")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,11 +73,11 @@ func appendForever(path string) error {
 // markForever makes checkpoints of a ledger's newest entry.
 func markForever(s *Store) error {
 	for {
-		snapshot, tail, err := s.Load("shared")
+		snapshot, err := s.Load("shared")
 		if err != nil {
 			return err
 		}
-		c := ledger.NewState(snapshot, tail).Checkpoint()
+		c := ledger.NewState(snapshot).Checkpoint()
 		c.Earliest = snapshot.Genesis.Time // as of all entries
 		if c.Head.Position == 0 {
 			continue
@@ -117,7 +117,7 @@ func appendOnce(s *Store, i int) (string, error) {
 }
 
 func next(s *Store, name string, i int) (ledger.Proposal, error) {
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		return ledger.Proposal{}, err
 	}
@@ -125,7 +125,7 @@ func next(s *Store, name string, i int) (ledger.Proposal, error) {
 	if err != nil {
 		return ledger.Proposal{}, err
 	}
-	st := ledger.NewState(snapshot, tail)
+	st := ledger.NewState(snapshot)
 	// the newest is a charge
 	if at := snapshot.Head.Position; at%refundEvery == refundEvery-1 && len(snapshot.Amended) < ledger.MaxAmendments {
 		v := ledger.Refund{Position: at, Events: onePure, Reason: "r"}
@@ -176,7 +176,7 @@ func killed(t *testing.T, env ...string) (path string) {
 		}
 		for _, sum := range sums {
 			name := sum.Genesis.Spec.Name
-			if _, _, err := s.Load(name); err != nil { // adds up the counts
+			if _, err := s.Load(name); err != nil { // adds up the counts
 				t.Fatal(err)
 			}
 			records, err := s.Records(name, 1, 1<<20) // verifies the chain

@@ -62,11 +62,11 @@ const requested = 160
 // requests appends entries of request IDs to a ledger.
 func requests(t *testing.T, s ledger.Store, name string) {
 	t.Helper()
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+	b := ledger.NewBatch(ledger.NewState(snapshot))
 	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}}
 	for i := range requested {
 		r := ledger.Request{Writer: audittest.Writer(1000 + i), Sequence: 1, Digest: record.Digest(v), Action: v}
@@ -107,7 +107,7 @@ func reserveAt(t *testing.T, s ledger.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: sum}, nil))
+	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: sum}))
 	var actions []ledger.Action
 	for i := range 2 {
 		events := []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i)}, Count: 9}}
@@ -127,7 +127,7 @@ func reserveAt(t *testing.T, s ledger.Store) {
 
 // tryAppend appends n entries to a new ledger, of 20 mechanisms by turns.
 func tryAppend(s ledger.Store, sum ledger.Summary, n int) error {
-	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: sum}, nil))
+	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: sum}))
 	last := map[ledger.Writer]uint64{}
 	for i := range n {
 		w := lane1(i / 3 % 2)
@@ -153,7 +153,7 @@ func readAll(s *Store) (string, error) {
 	}
 	fmt.Fprintln(&out, sums)
 	for _, sum := range sums {
-		snapshot, _, err := s.Load(sum.Genesis.Spec.Name)
+		snapshot, err := s.Load(sum.Genesis.Spec.Name)
 		if err != nil {
 			return "", err
 		}
@@ -164,7 +164,7 @@ func readAll(s *Store) (string, error) {
 		fmt.Fprintln(&out, snapshot, last, position)
 	}
 	for _, name := range []string{"l", "m"} {
-		snapshot, _, err := s.Load(name)
+		snapshot, err := s.Load(name)
 		if err != nil {
 			return "", err
 		}

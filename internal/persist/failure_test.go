@@ -24,7 +24,7 @@ import (
 // propose makes a proposal of one charge on top of what the store holds.
 func propose(t testing.TB, s *Store, name string, w ledger.Writer) ledger.Proposal {
 	t.Helper()
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func propose(t testing.TB, s *Store, name string, w ledger.Writer) ledger.Propos
 	if err != nil {
 		t.Fatal(err)
 	}
-	return proposeOn(ledger.NewState(snapshot, tail), w, last)
+	return proposeOn(ledger.NewState(snapshot), w, last)
 }
 
 func proposeOn(st *ledger.State, w ledger.Writer, last uint64) ledger.Proposal {
@@ -108,7 +108,7 @@ func TestCommitFails(t *testing.T) {
 			defer s.Close()
 			total := uint64(0)
 			for _, name := range []string{"a", "b"} {
-				snapshot, _, err := s.Load(name)
+				snapshot, err := s.Load(name)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -130,7 +130,7 @@ func everyCall(s *Store) map[string]error {
 	errs := map[string]error{}
 	_, _, errs["Create"] = s.Create(storetest.Genesis("c"))
 	_, _, errs["Create again"] = s.Create(storetest.Genesis("a"))
-	_, _, errs["Load"] = s.Load("a")
+	_, errs["Load"] = s.Load("a")
 	_, errs["List"] = s.List("", "", 1)
 	_, _, errs["Writer"] = s.Writer("a", lane1(0))
 	_, errs["RecordOf"] = s.RecordOf("a", lane1(0), 1)
@@ -256,7 +256,7 @@ func TestNoRoom(t *testing.T) {
 	if !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("Create without room = %v, want ErrUnavailable", err)
 	}
-	if snapshot, _, err := s.Load("a"); err != nil || snapshot.Total != taken {
+	if snapshot, err := s.Load("a"); err != nil || snapshot.Total != taken {
 		t.Errorf("Load without room = total %d, %v; want %d", snapshot.Total, err, taken)
 	}
 	full = false

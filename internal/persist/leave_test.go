@@ -139,7 +139,7 @@ func TestLeave(t *testing.T) {
 	}
 	s = mustOpen(t, Config{Path: lost})
 	defer s.Close()
-	if snapshot, _, err := s.Load("open/0"); err != nil || !snapshot.Unreconciled {
+	if snapshot, err := s.Load("open/0"); err != nil || !snapshot.Unreconciled {
 		t.Errorf("%+v, %v", snapshot.Summary, err)
 	}
 }

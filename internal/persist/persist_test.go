@@ -181,7 +181,7 @@ func (r *reopening) Create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	return s.Create(g)
 }
 
-func (r *reopening) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
+func (r *reopening) Load(name string) (ledger.Snapshot, error) {
 	s, done := r.again()
 	defer done()
 	return s.Load(name)

@@ -10,8 +10,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
-// Load implements ledger.Store: the snapshot is up to date, there is no tail.
-func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Record, err error) {
+// Load implements ledger.Store.
+func (s *Store) Load(name string) (snapshot ledger.Snapshot, err error) {
 	err = s.view(func(v *rows.View) error {
 		h, err := v.Find(name)
 		if err != nil {
@@ -35,9 +35,9 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 		return err
 	})
 	if err != nil {
-		return ledger.Snapshot{}, nil, err
+		return ledger.Snapshot{}, err
 	}
-	return snapshot, nil, nil
+	return snapshot, nil
 }
 
 // List implements ledger.Store.

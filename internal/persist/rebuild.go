@@ -106,7 +106,7 @@ func (r *Rebuild) begin(w Written) (*ledger.Genesis, error) {
 		return nil, err
 	}
 	r.states[w.Ledger] = ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: g,
-		Head: ledger.Head{Hash: record.GenesisHash(w.Genesis)}}}, nil)
+		Head: ledger.Head{Hash: record.GenesisHash(w.Genesis)}}})
 	return &g, nil
 }
 
@@ -126,14 +126,14 @@ func (r *Rebuild) state(name string) (*ledger.State, error) {
 	if s := r.states[name]; s != nil {
 		return s, nil
 	}
-	snapshot, tail, err := r.store.Load(name)
+	snapshot, err := r.store.Load(name)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.forget(); err != nil {
 		return nil, err
 	}
-	r.states[name] = ledger.NewState(snapshot, tail)
+	r.states[name] = ledger.NewState(snapshot)
 	return r.states[name], nil
 }
 

@@ -335,11 +335,11 @@ func (c RestoreConfig) restorePage(s *Store, page []ledger.Summary, done *Restor
 
 // proposal returns the entry that records the restore in one ledger.
 func (c RestoreConfig) proposal(s *Store, name string, done RestoredStore) (ledger.Proposal, error) {
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		return ledger.Proposal{}, err
 	}
-	state := ledger.NewState(snapshot, tail)
+	state := ledger.NewState(snapshot)
 	v := ledger.Restored{From: state.StoreOf(snapshot.Head.Position), StoreID: done.StoreID,
 		Copy: done.SHA256, Newest: done.Newest}
 	b := ledger.NewBatch(state)

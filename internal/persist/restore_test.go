@@ -99,11 +99,11 @@ func checkRestoredStore(t *testing.T, file, path string, done RestoredStore) {
 		if len(now) != len(old)+1 || !slices.EqualFunc(old, now[:len(old)], same) {
 			t.Fatalf("%s: %d records; want those %d and one more", name, len(now), len(old))
 		}
-		was, tail, err := before.Load(name)
+		was, err := before.Load(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		from := ledger.NewState(was, tail).StoreOf(was.Head.Position)
+		from := ledger.NewState(was).StoreOf(was.Head.Position)
 		v, ok := now[len(old)].Entry.Action.(ledger.Restored)
 		if !ok || v.From != from || v.StoreID != after.ID() || v.Copy != done.SHA256 || !v.Newest.Equal(done.Newest) {
 			t.Errorf("%s: %+v; want %+v", name, now[len(old)].Entry, done)
@@ -112,7 +112,7 @@ func checkRestoredStore(t *testing.T, file, path string, done RestoredStore) {
 		for _, r := range was.Open {
 			held += r.Total()
 		}
-		snapshot, _, err := after.Load(name)
+		snapshot, err := after.Load(name)
 		if err != nil || !snapshot.Unreconciled || len(snapshot.Open) > 0 || snapshot.Total != was.Total+held {
 			t.Errorf("%s: %+v, %v; want %d charged", name, snapshot.Summary, err, was.Total+held)
 		}
@@ -177,11 +177,11 @@ func reconcile(t *testing.T, s *Store, name string, accept bool) {
 		v.Events = []mechanism.Event{{Mechanism: audittest.Mechanism(1), Count: 100_000}} // more than any has
 		v.Contribution = ledger.OverAll
 	}
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+	b := ledger.NewBatch(ledger.NewState(snapshot))
 	if d := b.Decide(ledger.Request{Writer: audittest.Writer(999), Sequence: 1, Digest: record.Digest(v), Action: v},
 		ledger.Lane{}, audittest.Time(9)); d.Err != nil {
 		t.Fatal(d.Err)

@@ -539,7 +539,7 @@ func TestWhatRetires(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"open", "closed"} {
-		if _, _, err := s.Load(name); err != nil {
+		if _, err := s.Load(name); err != nil {
 			t.Error(err)
 		}
 	}

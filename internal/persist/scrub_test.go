@@ -94,7 +94,7 @@ func TestFlippedBitsWhileServing(t *testing.T) {
 			t.Errorf("%s: %v", a, err)
 		} else {
 			found++
-			if _, _, err := s.Load("many"); !errors.Is(err, ledger.ErrDamaged) || s.Damage() == nil {
+			if _, err := s.Load("many"); !errors.Is(err, ledger.ErrDamaged) || s.Damage() == nil {
 				t.Errorf("%s: %v, %v after damage was found", a, err, s.Damage())
 			}
 			if _, _, err := s.Create(storetest.Genesis("another")); !errors.Is(err, ledger.ErrDamaged) {

@@ -93,7 +93,7 @@ func TestCutShortUnderLoad(t *testing.T) {
 						err = nil
 					}
 				} else {
-					_, _, err = s.Load("a")
+					_, err = s.Load("a")
 				}
 				if n == 0 {
 					begun <- struct{}{}

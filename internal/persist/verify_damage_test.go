@@ -67,7 +67,7 @@ func honestSince(t testing.TB) (content []byte, kept *verify.Kept) {
 // markAll makes all checkpoints of a ledger.
 func markAll(t testing.TB, s *Store, name string) {
 	t.Helper()
-	sum, _, err := s.Load(name)
+	sum, err := s.Load(name)
 	if err == nil {
 		_, _, err = history.Mark(s, sum.Genesis, sum.Head.Position, math.MaxUint64)
 	}

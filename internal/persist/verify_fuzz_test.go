@@ -22,7 +22,7 @@ func small(t testing.TB) (content []byte, head ledger.Head) {
 	s := mustOpen(t,
 		Config{Path: filepath.Join(t.TempDir(), "s.db"), AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
 	audittest.Fill(t, s, audittest.Spec("a", 0), 40, 1)
-	snapshot, _, err := s.Load("a")
+	snapshot, err := s.Load("a")
 	if err != nil {
 		t.Fatal(err)
 	}

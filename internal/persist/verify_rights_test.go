@@ -82,11 +82,11 @@ type written struct {
 
 func (w written) to(t *testing.T, s *Store, i int) {
 	t.Helper()
-	snapshot, tail, err := s.Load(w.ledger)
+	snapshot, err := s.Load(w.ledger)
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := ledger.NewState(snapshot, tail)
+	state := ledger.NewState(snapshot)
 	switch v := w.action.(type) { // as the keeper completes it
 	case ledger.Raise:
 		v.Resolution, err = state.Raising(v).Resolve(nil)

@@ -61,11 +61,11 @@ func TestVerifyFindsWhatTheRulesForbid(t *testing.T) {
 			}
 			spec := audittest.Spec("a", 0)
 			audittest.Fill(t, s, spec, 0, 0)
-			snapshot, tail, err := s.Load("a")
+			snapshot, err := s.Load("a")
 			if err != nil {
 				t.Fatal(err)
 			}
-			state := ledger.NewState(snapshot, tail)
+			state := ledger.NewState(snapshot)
 			position := uint64(0)
 			write := func(a ledger.Action, written func(ledger.Action) ledger.Action) error {
 				b := ledger.NewBatch(state)

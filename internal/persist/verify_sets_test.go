@@ -43,7 +43,7 @@ func TestVerifySets(t *testing.T) {
 			}
 			decided := func(name string, r ledger.Request) ledger.Proposal {
 				g := genesis(name)
-				b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *g}}, nil))
+				b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *g}}))
 				r.Digest = record.Digest(r.Action)
 				if d := b.Decide(r, ledger.Lane{}, time.Unix(10, 0)); d.Err != nil {
 					t.Fatal(d.Err)

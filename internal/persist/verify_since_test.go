@@ -184,11 +184,11 @@ func (k *kit) charge(epsilon float64, writer int) {
 
 func (k *kit) write(s *Store, epsilon float64, writer int) {
 	k.Helper()
-	snapshot, tail, err := s.Load("a")
+	snapshot, err := s.Load("a")
 	if err != nil {
 		k.Fatal(err)
 	}
-	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+	b := ledger.NewBatch(ledger.NewState(snapshot))
 	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: epsilon}, Count: 1}}}
 	if d := b.Decide(ledger.Request{Writer: audittest.Writer(writer), Sequence: 1, Digest: record.Digest(v), Action: v},
 		ledger.Lane{}, audittest.Time(writer)); d.Err != nil {

@@ -40,7 +40,7 @@ func TestVerifyRandomStores(t *testing.T) {
 		}
 		want, kept := uint64(0), []audit.Witness{}
 		for _, name := range names {
-			snapshot, _, err := s.Load(name)
+			snapshot, err := s.Load(name)
 			if err != nil {
 				rt.Fatal(err)
 			}

@@ -156,10 +156,10 @@ func TestStopDecidesWhatIsQueued(t *testing.T) {
 // nearlyFull is a store whose ledgers have almost as many counts as there can be.
 type nearlyFull struct{ ledger.Store }
 
-func (s nearlyFull) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
-	snapshot, tail, err := s.Store.Load(name)
+func (s nearlyFull) Load(name string) (ledger.Snapshot, error) {
+	snapshot, err := s.Store.Load(name)
 	snapshot.Total = math.MaxInt64 - 5
-	return snapshot, tail, err
+	return snapshot, err
 }
 
 // A total that would overflow is OUT_OF_RANGE, and what fits is still taken.

@@ -43,11 +43,11 @@ func matrices(number int, count uint32) (events []*pb.Event) {
 func appendUnbounded(t *testing.T, store ledger.Store, name string, actions ...ledger.Action) {
 	t.Helper()
 	for i, v := range actions {
-		snapshot, tail, err := store.Load(name)
+		snapshot, err := store.Load(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+		b := ledger.NewBatch(ledger.NewState(snapshot))
 		r := ledger.Request{Writer: ledger.Writer{Principal: "unverified:old", Name: fmt.Sprintf("request/old-%d", i)},
 			Sequence: 1, Digest: record.Digest(v), Action: v}
 		if d := b.Decide(r, ledger.Lane{}, time.Now()); d.Err != nil {

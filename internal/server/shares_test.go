@@ -22,9 +22,9 @@ type stuckStore struct {
 
 func (stuckStore) ID() string { return "stuck" }
 
-func (s stuckStore) Load(string) (ledger.Snapshot, []ledger.Record, error) {
+func (s stuckStore) Load(string) (ledger.Snapshot, error) {
 	<-s.released
-	return ledger.Snapshot{}, nil, ledger.ErrNotFound
+	return ledger.Snapshot{}, ledger.ErrNotFound
 }
 
 // readingOf is how long one reading of a collector takes, and what it gives.

@@ -86,11 +86,11 @@ func Fill(t T, s ledger.Store, spec ledger.Spec, n int, seed uint64) {
 // leave 2 when divided by 3 restore it now and then.
 func Append(t T, s ledger.Store, name string, n int, seed uint64) {
 	t.Helper()
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &writing{T: t, store: s, state: ledger.NewState(snapshot, tail), draw: random(seed), restored: seed%3 == 2,
+	w := &writing{T: t, store: s, state: ledger.NewState(snapshot), draw: random(seed), restored: seed%3 == 2,
 		charged: map[uint64][]mechanism.Event{}}
 	for done := 0; done < n && !w.state.Summary().Closed; {
 		w.batch = ledger.NewBatch(w.state)

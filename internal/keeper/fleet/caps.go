@@ -34,11 +34,11 @@ func (c *caps) of(name string, newest ledger.Head) (*ledger.ChargeCap, error) {
 			return k.cap, nil
 		}
 	}
-	snapshot, tail, err := c.store.Load(name)
+	snapshot, err := c.store.Load(name)
 	if err != nil {
 		return nil, err
 	}
-	state := ledger.NewState(snapshot, tail)
+	state := ledger.NewState(snapshot)
 	k := known{state.Summary().Head, state.ChargeCap()}
 	c.known.Store(name, k)
 	return k.cap, nil

@@ -75,7 +75,7 @@ func TestTheTableOfDatasetsIsTheCode(t *testing.T) {
 // canHave says whether a dataset can set aside all that a ledger may spend.
 func canHave(t *testing.T, dataset, child ledger.Spec) bool {
 	t.Helper()
-	s := ledger.NewState(resolved(t, dataset), nil)
+	s := ledger.NewState(resolved(t, dataset))
 	g := resolved(t, child).Genesis
 	g.Spec.Name = "child"
 	v, err := one(s.View(), g.Spec, g.Resolution)

@@ -73,7 +73,7 @@ func TestShares(t *testing.T) {
 				"delta or BASIC, RDP or (given as epsilon and delta) APPROXIMATE_ZCDP, or a plan"},
 		{"plan", filter(gdp), nil, "gaussian_dp(μ=0.7) is not in the parent's plan"},
 	} {
-		parent := ledger.NewState(resolved(t, parents[c.parent]), nil)
+		parent := ledger.NewState(resolved(t, parents[c.parent]))
 		child := resolved(t, c.child).Genesis
 		child.Spec.Name = "child"
 		v, err := one(parent.View(), child.Spec, child.Resolution)
@@ -126,7 +126,7 @@ func TestSharesRefused(t *testing.T) {
 	} {
 		p, child := parent, parent.Genesis.Spec
 		c.change(&p, &child)
-		_, err := one(ledger.NewState(p, nil).View(), child, parent.Genesis.Resolution)
+		_, err := one(ledger.NewState(p).View(), child, parent.Genesis.Resolution)
 		if !errors.Is(err, ledger.ErrParent) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v; want %s", err, c.says)
 		}
@@ -134,12 +134,12 @@ func TestSharesRefused(t *testing.T) {
 	many := ledger.Resolution{Plan: []mechanism.Part{{Mechanism: noise(1), Count: 1000*math.MaxUint32 + 1}}}
 	child := parent.Genesis.Spec
 	child.Policy = ledger.Planned
-	if _, err := one(ledger.NewState(parent, nil).View(), child, many); !errors.Is(err, ledger.ErrParent) ||
+	if _, err := one(ledger.NewState(parent).View(), child, many); !errors.Is(err, ledger.ErrParent) ||
 		!strings.Contains(err.Error(), "at most 1000") {
 		t.Errorf("too many events: %v", err)
 	}
 	many.Plan[0].Count--
-	if v, err := one(ledger.NewState(parent, nil).View(), child, many); err != nil ||
+	if v, err := one(ledger.NewState(parent).View(), child, many); err != nil ||
 		!slices.Equal(mechanism.Merge(v.Events), many.Plan) {
 		t.Errorf("a thousand events: %v", err)
 	}
@@ -155,7 +155,7 @@ func TestSettle(t *testing.T) {
 		t.Errorf("%+v, %v", v, left)
 	}
 	one := accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1}
-	child = ledger.NewState(resolved(t, filter(one)), nil).View()
+	child = ledger.NewState(resolved(t, filter(one))).View()
 	r.Rest = []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}
 	if v, left := Settle(child, r); left || !slices.Equal(v.Events, []mechanism.Event{pure(1, 1)}) {
 		t.Errorf("%+v, %v", v, left)
@@ -193,7 +193,7 @@ func decide(s *ledger.State, v ledger.Action) ledger.Decision {
 // charged is a ledger to which one charge was made.
 func charged(t *testing.T, s ledger.Spec, events ...mechanism.Event) ledger.View {
 	t.Helper()
-	state := ledger.NewState(resolved(t, s), nil)
+	state := ledger.NewState(resolved(t, s))
 	b := ledger.NewBatch(state)
 	r := request(ledger.Charge{Events: events})
 	if d := b.Decide(r, ledger.Lane{}, noon); d.Outcome != ledger.Accepted {

@@ -147,7 +147,7 @@ func (b *kept) record(position uint64) (ledger.Record, error) {
 }
 
 // Load implements ledger.Store.
-func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Record, err error) {
+func (s *Store) Load(name string) (snapshot ledger.Snapshot, err error) {
 	err = s.read(name, func(b *kept) (err error) {
 		snapshot.Parts = slices.Clone(b.parts)
 		if snapshot.Summary, err = b.summary(); err != nil {
@@ -156,37 +156,10 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 		if snapshot.Open, err = b.reservations(); err != nil {
 			return err
 		}
-		if snapshot.Amended, err = b.amendments(); err != nil {
-			return err
-		}
-		if s.config.Tail > 0 {
-			snapshot, tail, err = b.split(snapshot, s.config.Tail)
-		}
+		snapshot.Amended, err = b.amendments()
 		return err
 	})
-	return snapshot, tail, err
-}
-
-// split makes the snapshot of n records ago, and those records.
-func (b *kept) split(now ledger.Snapshot, n int) (ledger.Snapshot, []ledger.Record, error) {
-	all := make([]ledger.Record, 0, len(b.log))
-	for i := range b.log {
-		r, err := b.record(uint64(i) + 1)
-		if err != nil {
-			return ledger.Snapshot{}, nil, err
-		}
-		all = append(all, r)
-	}
-	old := ledger.Snapshot{Summary: ledger.Summary{Genesis: now.Genesis, Head: ledger.Head{Hash: b.hash}}}
-	at := max(0, len(all)-n)
-	st := ledger.NewState(old, all[:at])
-	old = ledger.Snapshot{Summary: st.Summary(), Parts: st.Parts(), Open: st.Reservations()}
-	for _, r := range all[:at] {
-		if r.Entry.Amends() {
-			old.Amended = append(old.Amended, r.Entry)
-		}
-	}
-	return old, all[at:], nil
+	return snapshot, err
 }
 
 // Writer implements ledger.Store.

@@ -55,8 +55,6 @@ type Config struct {
 	// ledger that does not exist (with a nil batch). It may block. It is asked
 	// after what FailNext asked for has come to pass.
 	Plan func(batch []ledger.Proposal) Failure
-	// Tail is how many records Load gives beside the snapshot, as far as there are.
-	Tail int
 	// StopOnUnknown makes every call after an ErrUnknown fail with ErrUnknown
 	// until Reopen, as the bbolt store does. Without it the store goes on and
 	// tells what was kept.

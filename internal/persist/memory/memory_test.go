@@ -17,7 +17,6 @@ func TestContract(t *testing.T) {
 	for name, c := range map[string]memory.Config{
 		"plain":       {},
 		"tiny limits": {MaxBatchBytes: 1500},
-		"with a tail": {Tail: 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Run(t, storetest.Harness{
@@ -46,7 +45,7 @@ func failing(f memory.Failure) func(*testing.T, ledger.Store, int) func() bool {
 // proposal charges one event on top of a summary.
 func proposal(s ledger.Summary, sequence uint64) ledger.Proposal {
 	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}}
-	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: s}, nil))
+	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: s}))
 	b.Decide(ledger.Request{
 		Writer:   ledger.Writer{Principal: "p", Name: "00000000-0000-4000-8000-000000000001"},
 		Sequence: sequence, Digest: record.Digest(v), Action: v}, ledger.Lane{Sequence: sequence - 1},
@@ -79,12 +78,12 @@ func TestFailures(t *testing.T) {
 				if _, err := s.Append([]ledger.Proposal{proposal(sum, 1)}); !errors.Is(err, c.want) {
 					t.Fatalf("Append = %v, want %v", err, c.want)
 				}
-				_, _, err = s.Load("l")
+				_, err = s.Load("l")
 				if refuses := stop && c.want == ledger.ErrUnknown; refuses != errors.Is(err, ledger.ErrUnknown) {
 					t.Fatalf("Load afterwards = %v; stops after an unknown outcome: %v", err, stop)
 				}
 				s = s.Reopen()
-				snapshot, _, err := s.Load("l")
+				snapshot, err := s.Load("l")
 				if err != nil || snapshot.Head.Position != c.position {
 					t.Fatalf("afterwards at %d, %v; want %d", snapshot.Head.Position, err, c.position)
 				}
@@ -111,7 +110,7 @@ func TestPlanAndFailingCreates(t *testing.T) {
 	if _, _, err := s.Create(storetest.Genesis("l")); !errors.Is(err, ledger.ErrUnknown) {
 		t.Fatalf("Create = %v, want ErrUnknown", err)
 	}
-	if _, _, err := s.Load("l"); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := s.Load("l"); !errors.Is(err, ledger.ErrNotFound) {
 		t.Fatalf("Load = %v, want ErrNotFound", err)
 	}
 	sum, created, err := s.Create(storetest.Genesis("l"))

@@ -130,7 +130,7 @@ func TestLeave(t *testing.T) {
 	for _, s := range []*Store{s, other} {
 		for range 2 {
 			_, appended := s.Append([]ledger.Proposal{next})
-			_, _, loaded := s.Load("empty")
+			_, loaded := s.Load("empty")
 			_, asked := s.Heads([]string{"empty"})
 			_, _, copied := s.Backup()
 			for what, err := range map[string]error{"Append": appended, "Load": loaded, "Heads": asked,
@@ -185,10 +185,10 @@ func TestLeaveWhileServing(t *testing.T) {
 		audittest.Fill(t, s, audittest.Spec(name, 0), 0, 1)
 		writers.Go(func() {
 			for {
-				snapshot, tail, err := s.Load(name)
+				snapshot, err := s.Load(name)
 				if err == nil {
 					v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}}
-					b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+					b := ledger.NewBatch(ledger.NewState(snapshot))
 					n := acknowledged[i]
 					b.Decide(ledger.Request{Writer: audittest.Writer(1), Sequence: n + 1, Digest: record.Digest(v),
 						Action: v}, ledger.Lane{Sequence: n}, audittest.Time(9))
@@ -234,7 +234,7 @@ func TestLeaveWhileServing(t *testing.T) {
 	}
 	defer moved.Close()
 	for i, n := range acknowledged {
-		snapshot, _, err := moved.Load(fmt.Sprint("l", i))
+		snapshot, err := moved.Load(fmt.Sprint("l", i))
 		if err != nil || snapshot.Head.Position != n {
 			t.Errorf("l%d: %d, %v; %d were acknowledged", i, snapshot.Head.Position, err, n)
 		}

@@ -62,7 +62,7 @@ func TestDamage(t *testing.T) {
 					t.Errorf("the error is %v", err)
 				}
 			}
-			_, _, err := s.Load("l")
+			_, err := s.Load("l")
 			note(err)
 			_, err = s.Records("l", 1, 100)
 			note(err)

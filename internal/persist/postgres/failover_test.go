@@ -25,7 +25,7 @@ func TestOldPrimary(t *testing.T) {
 	url := server.Database(t)
 	w := ledger.Writer{Principal: "p", Name: "w"}
 	questions := map[string]func(*Store) error{
-		"Load":             func(s *Store) error { _, _, err := s.Load("new"); return err },
+		"Load":             func(s *Store) error { _, err := s.Load("new"); return err },
 		"GenesisRecord":    func(s *Store) error { _, _, err := s.GenesisRecord("new"); return err },
 		"Records":          func(s *Store) error { _, err := s.Records("new", 1, 1); return err },
 		"Records after it": func(s *Store) error { _, err := s.Records("l", 1000, 1); return err },
@@ -46,7 +46,7 @@ func TestOldPrimary(t *testing.T) {
 		if err := storetest.Charge(s, "l", 0); err != nil && !errors.Is(err, ledger.ErrConflict) {
 			t.Fatal(err)
 		}
-		if _, _, err := s.Load("l"); err != nil { // its head is known
+		if _, err := s.Load("l"); err != nil { // its head is known
 			t.Fatal(err)
 		}
 		stores[name] = s
@@ -86,7 +86,7 @@ func TestStoppedHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		for patience := time.Now().Add(time.Minute); time.Now().Before(patience); { // as clients do
-			if _, _, err = s.Load("l"); err == nil {
+			if _, err = s.Load("l"); err == nil {
 				break
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -118,7 +118,7 @@ func TestEarlierTimeline(t *testing.T) {
 		t.Fatalf("%s: %v", what, err)
 	}
 	create := func() error { _, _, err := s.Create(storetest.Genesis("l")); return err }
-	load := func() error { _, _, err := s.Load("l"); return err }
+	load := func() error { _, err := s.Load("l"); return err }
 	successor := old.Standby
 	if err := successor.Promote(); err != nil {
 		t.Fatal(err)

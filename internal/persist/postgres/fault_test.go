@@ -446,7 +446,7 @@ func (l *load) end() {
 	close(l.stop)
 	l.writers.Wait()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		_, _, err := l.stores[0].Load("l0")
+		_, err := l.stores[0].Load("l0")
 		if !errors.Is(err, ledger.ErrUnavailable) || time.Now().After(deadline) {
 			break
 		}
@@ -456,7 +456,7 @@ func (l *load) end() {
 		n, _ := l.acked.Load(name)
 		want := n.(*atomic.Uint64).Load()
 		records, err := l.stores[0].Records(name, 1, 1<<20)
-		snapshot, _, e := l.stores[0].Load(name)
+		snapshot, e := l.stores[0].Load(name)
 		if err != nil || e != nil || uint64(len(records)) != want || snapshot.Total != want {
 			l.t.Errorf("ledger %s: %d entries, total %d; %d were acknowledged; %v, %v", name, len(records),
 				snapshot.Total, want, err, e)
@@ -577,7 +577,7 @@ func TestStandby(t *testing.T) {
 	defer mustClose(t, promoted)
 	found := uint64(0)
 	for i := range loadLedgers {
-		snapshot, _, err := promoted.Load(fmt.Sprint("l", i))
+		snapshot, err := promoted.Load(fmt.Sprint("l", i))
 		if err != nil {
 			t.Fatal(err)
 		}

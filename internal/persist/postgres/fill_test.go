@@ -70,10 +70,10 @@ func sameStore(t *testing.T, a, b interface {
 	equal("Reserving", holding, err, otherHolding, errOther)
 	for _, sum := range list {
 		name := sum.Genesis.Spec.Name
-		snapshot, tail, err := a.Load(name)
-		state := ledger.NewState(snapshot, tail)
-		snapshotB, tailB, errB := b.Load(name)
-		stateB := ledger.NewState(snapshotB, tailB)
+		snapshot, err := a.Load(name)
+		state := ledger.NewState(snapshot)
+		snapshotB, errB := b.Load(name)
+		stateB := ledger.NewState(snapshotB)
 		equal("Load "+name, state.Summary(), err, stateB.Summary(), errB)
 		equal("Load "+name, state.Parts(), nil, stateB.Parts(), nil)
 		equal("Load "+name, state.Reservations(), nil, stateB.Reservations(), nil)
@@ -100,7 +100,7 @@ func sameStore(t *testing.T, a, b interface {
 // proposal decides a charge on what a store has.
 func proposal(t testing.TB, s ledger.Store, name string, w ledger.Writer) ledger.Proposal {
 	t.Helper()
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func proposal(t testing.TB, s ledger.Store, name string, w ledger.Writer) ledger
 		t.Fatal(err)
 	}
 	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}}
-	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+	b := ledger.NewBatch(ledger.NewState(snapshot))
 	r := ledger.Request{Writer: w, Sequence: last + 1, Digest: record.Digest(v), Action: v}
 	if d := b.Decide(r, ledger.Lane{Sequence: last}, audittest.Time(9)); d.Err != nil {
 		t.Fatal(d.Err)

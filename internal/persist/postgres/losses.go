@@ -215,7 +215,7 @@ func (s *Store) noteLoss(lost loss) error {
 		}
 	}
 	var genesis *ledger.Genesis
-	snapshot, tail, err := s.Load(lost.name)
+	snapshot, err := s.Load(lost.name)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound) && (ledger.IsSystem(lost.name) || ledger.IsDataset(lost.name)):
 		return nil // daemons make the first again
@@ -231,7 +231,7 @@ func (s *Store) noteLoss(lost loss) error {
 	if err != nil || lost.noted(snapshot.Amended, newest) {
 		return err
 	}
-	state := ledger.NewState(snapshot, tail)
+	state := ledger.NewState(snapshot)
 	v := ledger.LostEntries(state, lost.at, newest)
 	r := ledger.Request{Sequence: 1, Digest: record.Digest(v), Action: v,
 		Writer: ledger.Writer{Principal: ledger.Daemon, Name: fmt.Sprintf("request/lost-%x", lost.at.Hash)}}

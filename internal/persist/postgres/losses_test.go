@@ -123,7 +123,7 @@ func TestLostEntries(t *testing.T) {
 	for _, s := range []*Store{a, b} {
 		for _, name := range []string{"lost", "overtaken", "gone", "kept"} {
 			eventually(t, name, func() error { _, err := s.Heads([]string{name}); return err })
-			snapshot, _, err := s.Load(name)
+			snapshot, err := s.Load(name)
 			if err != nil || snapshot.Unreconciled != (name != "kept") {
 				t.Fatalf("%s: %+v, %v", name, snapshot.Summary, err)
 			}
@@ -206,7 +206,7 @@ func rowsSetBack(t *testing.T, since int) {
 	for i := range since {
 		now(t, ignorant, "l", 20+i)
 	}
-	_, _, err := s.Load("l") // as a daemon does whose commit met another head
+	_, err := s.Load("l") // as a daemon does whose commit met another head
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,11 +222,11 @@ func rowsSetBack(t *testing.T, since int) {
 // reconcile says for the i-th time that what was lost is nothing.
 func reconcile(t *testing.T, s *Store, name string, i int) {
 	t.Helper()
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+	b := ledger.NewBatch(ledger.NewState(snapshot))
 	v := ledger.Reconcile{Reason: "a test"}
 	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: "p", Name: fmt.Sprintf("request/r%d", i)},
 		Sequence: 1,
@@ -242,11 +242,11 @@ func reconcile(t *testing.T, s *Store, name string, i int) {
 // now charges a ledger with the time of this machine, as daemons do.
 func now(t *testing.T, s *Store, name string, i int) {
 	t.Helper()
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+	b := ledger.NewBatch(ledger.NewState(snapshot))
 	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: uint32(i)}}}
 	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: fmt.Sprintf("request/%d", i)},
 		Sequence: 1,
@@ -341,7 +341,7 @@ func TestLossesOfTwoFailovers(t *testing.T) {
 		if got := restorations(t, s, "l"); !slices.Equal(got, want) {
 			t.Fatalf("after the daemon that knew %s: the ledger says that %v were lost; want %v", what, got, want)
 		}
-		if snapshot, _, err := s.Load("l"); err != nil || snapshot.Unreconciled != (len(lost) > 0) {
+		if snapshot, err := s.Load("l"); err != nil || snapshot.Unreconciled != (len(lost) > 0) {
 			t.Fatalf("after the daemon that knew %s: unreconciled %v, %v", what, snapshot.Unreconciled, err)
 		}
 		if len(lost) > 0 {

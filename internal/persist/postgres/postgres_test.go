@@ -178,7 +178,7 @@ func (s *inTurns) Close() error {
 	return errors.Join(s.stores[0].Close(), s.stores[1].Close())
 }
 func (s *inTurns) Create(g ledger.Genesis) (ledger.Summary, bool, error) { return s.next().Create(g) }
-func (s *inTurns) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
+func (s *inTurns) Load(name string) (ledger.Snapshot, error) {
 	return s.next().Load(name)
 }
 func (s *inTurns) List(prefix, after string, limit int) ([]ledger.Summary, error) {

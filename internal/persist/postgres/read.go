@@ -160,16 +160,13 @@ const (
 		WHERE a.number = ` + thisLedger + " ORDER BY a.position"
 )
 
-// Load implements ledger.Store: the snapshot is up to date, there is no tail.
-func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Record, err error) {
+// Load implements ledger.Store.
+func (s *Store) Load(name string) (snapshot ledger.Snapshot, err error) {
 	err = s.view(func(v *view) error {
 		snapshot, err = v.load(name)
 		return err
 	})
-	if err != nil {
-		return ledger.Snapshot{}, nil, err
-	}
-	return snapshot, nil, nil
+	return snapshot, err
 }
 
 // load reads all that is kept of a ledger but its log.

@@ -267,7 +267,7 @@ func testDurable(t *testing.T, h Harness) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Load("a"); err == nil {
+	if _, err := s.Load("a"); err == nil {
 		t.Error("a closed store answers")
 	}
 	if _, _, err := s.Create(Genesis("late")); !errors.Is(err, ledger.ErrUnavailable) {
@@ -313,7 +313,7 @@ func testIsolation(t *testing.T, h Harness) {
 		t.Fatal(err)
 	}
 	clear(raw)
-	snapshot, _, err := s.Load("l")
+	snapshot, err := s.Load("l")
 	if err != nil {
 		t.Fatal(err)
 	}

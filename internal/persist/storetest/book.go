@@ -32,7 +32,7 @@ func create(t testing.TB, s ledger.Store, name string) *book {
 	if err != nil || !created {
 		t.Fatalf("Create(%s) = %v, %v; want it created", name, created, err)
 	}
-	return &book{t: t, s: s, name: name, state: ledger.NewState(ledger.Snapshot{Summary: sum}, nil),
+	return &book{t: t, s: s, name: name, state: ledger.NewState(ledger.Snapshot{Summary: sum}),
 		last: map[ledger.Writer]uint64{}}
 }
 
@@ -167,11 +167,11 @@ func (b *book) check() {
 
 func (b *book) checkState() {
 	b.t.Helper()
-	snapshot, tail, err := b.s.Load(b.name)
+	snapshot, err := b.s.Load(b.name)
 	if err != nil {
 		b.t.Fatalf("Load(%s): %v", b.name, err)
 	}
-	got := ledger.NewState(snapshot, tail)
+	got := ledger.NewState(snapshot)
 	if !reflect.DeepEqual(got.Summary(), b.state.Summary()) {
 		b.t.Fatalf("Load(%s) gives summary\n%+v, want\n%+v", b.name, got.Summary(), b.state.Summary())
 	}
@@ -183,7 +183,7 @@ func (b *book) checkState() {
 		!got.Resolution.Equal(want.Resolution) {
 		b.t.Fatalf("Load(%s) gives\n%+v, want\n%+v", b.name, got, want)
 	}
-	b.checkOpen(snapshot, tail)
+	b.checkOpen(snapshot)
 }
 
 // checkRecord compares a record and recomputes its hash.

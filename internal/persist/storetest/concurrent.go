@@ -98,11 +98,11 @@ func testManyLedgers(t *testing.T, h Harness) {
 	for i := range n {
 		name := fmt.Sprintf("own/%d", i)
 		for ledgerName, events := range map[string]uint64{name: rounds, "shared": rounds * n * 2} {
-			snapshot, tail, err := s.Load(ledgerName)
+			snapshot, err := s.Load(ledgerName)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum := ledger.NewState(snapshot, tail).Summary(); sum.Total != events || sum.Head.Position != events {
+			if sum := ledger.NewState(snapshot).Summary(); sum.Total != events || sum.Head.Position != events {
 				t.Errorf("ledger %s: total %d at position %d, want %d", ledgerName, sum.Total,
 					sum.Head.Position, events)
 			}
@@ -115,7 +115,7 @@ func appendBoth(s ledger.Store, own, shared string, w ledger.Writer, round uint6
 	for {
 		var batch []ledger.Proposal
 		for _, name := range []string{shared, own} {
-			snapshot, tail, err := s.Load(name)
+			snapshot, err := s.Load(name)
 			if err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func appendBoth(s ledger.Store, own, shared string, w ledger.Writer, round uint6
 				return err
 			}
 			b := book{s: s, name: name, last: map[ledger.Writer]uint64{w: last}}
-			decided := ledger.NewBatch(ledger.NewState(snapshot, tail))
+			decided := ledger.NewBatch(ledger.NewState(snapshot))
 			for range map[string]int{shared: 2, own: 1}[name] {
 				if d := decided.Decide(b.charge(w, 0, 1), ledger.Lane{Sequence: last},
 					timeOf(int(round))); d.Outcome != ledger.Accepted {
@@ -143,11 +143,11 @@ func appendBoth(s ledger.Store, own, shared string, w ledger.Writer, round uint6
 // readWhole reads a ledger that grows by two entries at a time, and checks that
 // what it sees was committed as a whole.
 func readWhole(s ledger.Store, name string) error {
-	snapshot, tail, err := s.Load(name)
+	snapshot, err := s.Load(name)
 	if err != nil {
 		return err
 	}
-	sum := ledger.NewState(snapshot, tail).Summary()
+	sum := ledger.NewState(snapshot).Summary()
 	if sum.Head.Position%2 != 0 || sum.Total != sum.Head.Position {
 		return fmt.Errorf("half an Append: total %d at position %d", sum.Total, sum.Head.Position)
 	}
@@ -181,7 +181,7 @@ func Charge(s ledger.Store, name string, i int) error {
 // Proposed loads a ledger and returns what Charge appends to it.
 func Proposed(s ledger.Store, name string, i int) (p ledger.Proposal, err error) {
 	for {
-		snapshot, tail, err := s.Load(name)
+		snapshot, err := s.Load(name)
 		if err != nil {
 			return p, err
 		}
@@ -193,7 +193,7 @@ func Proposed(s ledger.Store, name string, i int) (p ledger.Proposal, err error)
 			continue
 		}
 		b := book{s: s, name: name, last: map[ledger.Writer]uint64{writer(i): last}}
-		decided := ledger.NewBatch(ledger.NewState(snapshot, tail))
+		decided := ledger.NewBatch(ledger.NewState(snapshot))
 		lane := ledger.Lane{Sequence: last, Position: position}
 		if d := decided.Decide(b.charge(writer(i), i, 1), lane, timeOf(i)); d.Outcome != ledger.Accepted {
 			return p, d.Err

@@ -38,9 +38,9 @@ func testCreate(t *testing.T, h Harness) {
 	if err != nil || !reflect.DeepEqual(stored, g) {
 		t.Errorf("stored genesis = %+v, %v; want %+v", stored, err, g)
 	}
-	snapshot, tail, err := s.Load("a/b")
-	if err != nil || len(tail) != 0 || len(snapshot.Parts) != 0 || !reflect.DeepEqual(snapshot.Summary, want) {
-		t.Errorf("Load = %+v, %v, %v; want %+v", snapshot, tail, err, want)
+	snapshot, err := s.Load("a/b")
+	if err != nil || len(snapshot.Parts) != 0 || !reflect.DeepEqual(snapshot.Summary, want) {
+		t.Errorf("Load = %+v, %v; want %+v", snapshot, err, want)
 	}
 	if records, err := s.Records("a/b", 1, 10); err != nil || len(records) != 0 {
 		t.Errorf("Records of an empty ledger = %v, %v", records, err)
@@ -134,7 +134,7 @@ func testNotFound(t *testing.T, h Harness) {
 	s := h.open(t)
 	create(t, s, "present")
 	for _, name := range []string{"absent", "presen", "present/x"} {
-		_, _, load := s.Load(name)
+		_, load := s.Load(name)
 		_, _, lane := s.Writer(name, writer(0))
 		_, record := s.RecordOf(name, writer(0), 1)
 		_, namesakes := s.Namesakes(name, writer(0))
@@ -227,14 +227,14 @@ func testBudgets(t *testing.T, h Harness) {
 		if err != nil || created || !reflect.DeepEqual(again, first) {
 			t.Errorf("Create again = %+v, %v, %v; want %+v", again, created, err, first)
 		}
-		b := &book{t: t, s: s, name: g.Spec.Name, state: ledger.NewState(ledger.Snapshot{Summary: first}, nil),
+		b := &book{t: t, s: s, name: g.Spec.Name, state: ledger.NewState(ledger.Snapshot{Summary: first}),
 			last: map[ledger.Writer]uint64{}}
 		b.append(b.charge(writer(0), 0, 1))
-		snapshot, tail, err := s.Load(g.Spec.Name)
+		snapshot, err := s.Load(g.Spec.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, state := range []*ledger.State{b.state, ledger.NewState(snapshot, tail)} {
+		for _, state := range []*ledger.State{b.state, ledger.NewState(snapshot)} {
 			d := ledger.NewBatch(state).Decide(ledger.Request{Writer: writer(1), Sequence: 1, Action: ledger.Charge{
 				Events: []mechanism.Event{{Mechanism: mech(0), Count: 2}}}}, ledger.Lane{}, timeOf(0))
 			if !errors.Is(d.Err, ledger.ErrBudget) {

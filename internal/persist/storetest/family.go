@@ -16,7 +16,7 @@ func testCreatesInAppend(t *testing.T, h Harness) {
 	payer := create(t, s, "payer")
 	absent := func(what, name string) {
 		t.Helper()
-		if _, _, err := s.Load(name); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := s.Load(name); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("%s: Load(%s) = %v; want ErrNotFound", what, name, err)
 		}
 		if list, err := s.List(name, "", 10); err != nil || len(list) != 0 {

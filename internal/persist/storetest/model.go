@@ -277,11 +277,11 @@ func absentOr(rt *rapid.T, l *modelLedger, err error) bool {
 
 func (m *model) load(rt *rapid.T) {
 	name, l := m.draw(rt)
-	snapshot, tail, err := m.s.Load(name)
+	snapshot, err := m.s.Load(name)
 	if absentOr(rt, l, err) {
 		return
 	}
-	got := ledger.NewState(snapshot, tail)
+	got := ledger.NewState(snapshot)
 	l.compare(rt, got.Summary())
 	want := l.after(len(l.entries))
 	if !slices.Equal(got.Parts(), want.Parts) {

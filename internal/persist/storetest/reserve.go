@@ -21,7 +21,7 @@ func reserving(t *testing.T, s ledger.Store, name string) *book {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &book{t: t, s: s, name: name, state: ledger.NewState(ledger.Snapshot{Summary: sum}, nil),
+	return &book{t: t, s: s, name: name, state: ledger.NewState(ledger.Snapshot{Summary: sum}),
 		last: map[ledger.Writer]uint64{}}
 }
 
@@ -152,9 +152,9 @@ func testWrongReservations(t *testing.T, h Harness) {
 }
 
 // checkOpen: the store has the open reservations of the book.
-func (b *book) checkOpen(snapshot ledger.Snapshot, tail []ledger.Record) {
+func (b *book) checkOpen(snapshot ledger.Snapshot) {
 	b.t.Helper()
-	got, want := ledger.NewState(snapshot, tail).Reservations(), b.state.Reservations()
+	got, want := ledger.NewState(snapshot).Reservations(), b.state.Reservations()
 	if !reflect.DeepEqual(got, want) {
 		b.t.Errorf("open reservations of %s are\n%+v, want\n%+v", b.name, got, want)
 	}

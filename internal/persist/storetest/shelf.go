@@ -47,7 +47,7 @@ func (f *shelf) book(name string) *book {
 // unmade returns the book of a ledger that is not there yet. It joins the shelf when its write is kept.
 func (f *shelf) unmade(g *ledger.Genesis) *book {
 	return &book{t: f.t, s: f.reads(), name: g.Spec.Name, last: map[ledger.Writer]uint64{},
-		state: ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *g}}, nil)}
+		state: ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *g}})}
 }
 
 // write has requests decided in one ledger.
@@ -128,7 +128,7 @@ func (b *book) again(entries []ledger.Entry) *ledger.Batch {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.state = ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: g, Head: ledger.Head{Hash: hash}}}, nil)
+	b.state = ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: g, Head: ledger.Head{Hash: hash}}})
 	var requests []ledger.Request
 	for _, e := range entries {
 		b.last[e.Writer]--

@@ -20,8 +20,8 @@ import (
 type ledgersOf struct{ store ledger.Store }
 
 func (l ledgersOf) View(_ context.Context, name string) (ledger.View, error) {
-	snapshot, tail, err := l.store.Load(name)
-	return ledger.NewState(snapshot, tail).View(), err
+	snapshot, err := l.store.Load(name)
+	return ledger.NewState(snapshot).View(), err
 }
 
 func (l ledgersOf) Summary(ctx context.Context, name string) (ledger.Summary, error) {
@@ -37,7 +37,7 @@ func fillLong(t testing.TB, store ledger.Store, name string, entries int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := ledger.NewState(ledger.Snapshot{Summary: sum}, nil)
+	state := ledger.NewState(ledger.Snapshot{Summary: sum})
 	w := ledger.Writer{Principal: "p", Name: "00000000-0000-4000-8000-000000000001"}
 	for done := 0; done < entries; {
 		b := ledger.NewBatch(state)
@@ -77,7 +77,7 @@ func BenchmarkFirstHistory(b *testing.B) {
 			b.Run("read", func(b *testing.B) { benchmarkFirstHistory(b, store) })
 			began = time.Now()
 			for read := uint64(0); read < uint64(entries); {
-				sum, _, err := store.Load("long")
+				sum, err := store.Load("long")
 				if err == nil {
 					read, _, err = history.Mark(store, sum.Genesis, uint64(entries), 20_000)
 				}

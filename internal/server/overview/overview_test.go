@@ -153,9 +153,9 @@ type broken struct {
 
 func is(p *atomic.Pointer[string], name string) bool { of := p.Load(); return of != nil && *of == name }
 
-func (b *broken) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
+func (b *broken) Load(name string) (ledger.Snapshot, error) {
 	if is(&b.load, name) {
-		return ledger.Snapshot{}, nil, fmt.Errorf("%w: ledger %s: row 7", ledger.ErrDamaged, name)
+		return ledger.Snapshot{}, fmt.Errorf("%w: ledger %s: row 7", ledger.ErrDamaged, name)
 	}
 	return b.Store.Load(name)
 }

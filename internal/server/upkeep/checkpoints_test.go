@@ -29,7 +29,7 @@ func TestLongLedgersAreMarked(t *testing.T) {
 	s, due := &countedReads{Store: memory.New(memory.Config{})}, marking{}
 	pass := func(name string) (marks int, head uint64) {
 		t.Helper()
-		sum, _, err := s.Load(name)
+		sum, err := s.Load(name)
 		if err == nil {
 			s.records = 0
 			err = due.ledger(t.Context(), s, sum.Summary)
