@@ -36,7 +36,7 @@ type Store interface {
 	// ID is the store's identifier, a UUID made with the store.
 	ID() string
 
-	// Create makes a ledger; g.StoreID is set by the store. If the name is taken
+	// Create makes a ledger; an empty g.StoreID becomes the store's. If the name is taken
 	// by a ledger with an equal spec it returns that one and false; with another
 	// spec ErrExists.
 	Create(g Genesis) (Summary, bool, error)
@@ -93,7 +93,7 @@ type Proposal struct {
 	Unreconciled bool // whether it needs reconciling afterwards
 
 	// Genesis is that of a ledger that is made with its first entries, or without any;
-	// otherwise nil. The store sets its StoreID and does not look at Expected.
+	// otherwise nil. As with Create, an empty StoreID becomes the store's. Expected does not count.
 	Genesis *Genesis
 }
 

@@ -66,7 +66,7 @@ func (c *committer) commit(ops []*operation) int {
 	defer c.paths.Reset(pages.File{}) // nothing refers to what bbolt may unmap
 	w := &writing{
 		View: rows.View{Tx: tx, File: c.space.file, Paths: &c.paths}, nextKey: c.nextKey,
-		limit: c.config.MaxBatchBytes, arena: &c.arena, change: &c.change,
+		store: c.id, limit: c.config.MaxBatchBytes, arena: &c.arena, change: &c.change,
 	}
 	n := 0
 	for ; n < len(ops) && w.bytes < maxGroupBytes; n++ {

@@ -24,7 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -170,7 +169,6 @@ func (s *Store) Create(g ledger.Genesis) (sum ledger.Summary, created bool, err 
 	if !errors.Is(err, ledger.ErrNotFound) {
 		return sum, false, err
 	}
-	g.StoreID = s.id
 	o := &operation{create: &creation{genesis: g}, done: make(chan struct{})}
 	if err := s.submit(o); err != nil {
 		return ledger.Summary{}, false, err
@@ -180,14 +178,6 @@ func (s *Store) Create(g ledger.Genesis) (sum ledger.Summary, created bool, err 
 
 // Append implements ledger.Store.
 func (s *Store) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
-	for i, p := range batch {
-		if p.Genesis != nil {
-			g := *p.Genesis
-			g.StoreID = s.id
-			batch = slices.Clone(batch)
-			batch[i].Genesis = &g
-		}
-	}
 	var o *operation
 	err := s.fetchFor(func(fetched map[cold.Ref][]byte) error {
 		o = &operation{batch: batch, fetched: fetched, done: make(chan struct{})}

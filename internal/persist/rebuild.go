@@ -142,12 +142,11 @@ func (r *Rebuild) commit() error {
 	if len(r.batch) == 0 {
 		return nil
 	}
-	// Not Append, which makes ledgers those of this store.
-	o := &operation{batch: r.batch, done: make(chan struct{})}
-	if err := r.store.submit(o); err != nil {
+	hashes, err := r.store.Append(r.batch)
+	if err != nil {
 		return err
 	}
-	for i, of := range o.hashes {
+	for i, of := range hashes {
 		for j, hash := range of {
 			if hash != r.hashes[i][j] {
 				return fmt.Errorf("%w: ledger %s, position %d: written again it has another hash", ledger.ErrDamaged,

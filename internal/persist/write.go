@@ -17,6 +17,7 @@ import (
 // transaction.
 type writing struct {
 	rows.View
+	store     string // its identifier
 	nextKey   uint64 // of the log
 	endProven bool   // the pages at the end of the log, where every record goes
 	limit     int    // bytes of one operation
@@ -215,7 +216,7 @@ func existing(v *rows.View, spec ledger.Spec) (ledger.Summary, error) {
 
 // begin stages a new ledger, without its head.
 func (w *writing) begin(g ledger.Genesis) (rows.Head, ledger.Genesis, error) {
-	h, g, raw, err := book.Begin(g, w.nextKey)
+	h, g, raw, err := book.Begin(g, w.store, w.nextKey)
 	if err != nil {
 		return h, g, err
 	}

@@ -6,6 +6,7 @@
 package book
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -96,9 +97,10 @@ const maxPackSize = 64
 // fewLanes is the number of lanes up to which they are searched without an index.
 const fewLanes = 8
 
-// Begin makes the head of a new ledger whose genesis has this log key, and the bytes of the genesis with what later
-// calls will read from them.
-func Begin(g ledger.Genesis, key uint64) (h rows.Head, stored ledger.Genesis, raw []byte, err error) {
+// Begin makes the head of a new ledger of a store whose genesis has this log key, and the bytes of the genesis with
+// what later calls will read from them.
+func Begin(g ledger.Genesis, store string, key uint64) (h rows.Head, stored ledger.Genesis, raw []byte, err error) {
+	g.StoreID = cmp.Or(g.StoreID, store)
 	if raw, err = record.MarshalGenesis(g); err != nil {
 		return h, g, nil, err
 	}

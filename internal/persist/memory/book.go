@@ -33,8 +33,8 @@ type stored struct {
 	previous, hash ledger.Hash
 }
 
-func newKept(g ledger.Genesis) (*kept, error) {
-	h, _, raw, err := book.Begin(g, 0)
+func newKept(g ledger.Genesis, store string) (*kept, error) {
+	h, _, raw, err := book.Begin(g, store, 0)
 	return &kept{genesis: raw, hash: h.At.Hash, head: h, lanes: map[ledger.Writer][]uint64{},
 		open: map[uint64][]byte{}}, err
 }

@@ -163,8 +163,7 @@ func (s *Store) Create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	if f != None && f != FailAndKeep {
 		return ledger.Summary{}, false, s.failed(f)
 	}
-	g.StoreID = s.config.StoreID
-	b, err := newKept(g)
+	b, err := newKept(g, s.config.StoreID)
 	if err != nil {
 		return ledger.Summary{}, false, err
 	}
@@ -249,9 +248,7 @@ func (s *Store) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 		old, err := s.find(p.Ledger)
 		begins, err := book.Found(p, err)
 		if begins {
-			g := *p.Genesis
-			g.StoreID = s.config.StoreID
-			old, err = newKept(g)
+			old, err = newKept(*p.Genesis, s.config.StoreID)
 		}
 		if err != nil {
 			return nil, err

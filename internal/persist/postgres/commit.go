@@ -207,7 +207,7 @@ func (a *attempt) create(c *creation) (err error) {
 
 // begin makes a new ledger.
 func (a *attempt) begin(g ledger.Genesis) (*booked, ledger.Genesis, error) {
-	h, g, raw, err := book.Begin(g, a.keys.Next())
+	h, g, raw, err := book.Begin(g, a.id, a.keys.Next())
 	if err != nil {
 		return nil, g, err
 	}

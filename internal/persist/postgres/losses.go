@@ -220,8 +220,8 @@ func (s *Store) noteLoss(lost loss) error {
 	case errors.Is(err, ledger.ErrNotFound) && (ledger.IsSystem(lost.name) || ledger.IsDataset(lost.name)):
 		return nil // daemons make the first again
 	case errors.Is(err, ledger.ErrNotFound):
-		genesis = &ledger.Genesis{StoreID: s.id, Principal: ledger.Daemon, Time: time.Unix(0,
-			time.Now().UnixNano()).UTC(),
+		genesis = &ledger.Genesis{StoreID: s.id, Principal: ledger.Daemon,
+			Time: time.Unix(0, time.Now().UnixNano()).UTC(),
 			Spec: ledger.Spec{Name: lost.name, Adjacency: mechanism.AddOrRemoveOne}}
 		snapshot.Genesis = *genesis
 	case err != nil:

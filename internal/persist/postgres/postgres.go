@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -195,7 +194,6 @@ func (s *Store) Create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	if !errors.Is(err, ledger.ErrNotFound) {
 		return sum, false, err
 	}
-	g.StoreID = s.id
 	o := newOperation()
 	o.create = &creation{genesis: g}
 	if err := s.submit(o); err != nil {
@@ -206,14 +204,6 @@ func (s *Store) Create(g ledger.Genesis) (ledger.Summary, bool, error) {
 
 // Append implements ledger.Store.
 func (s *Store) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
-	for i, p := range batch {
-		if p.Genesis != nil {
-			g := *p.Genesis
-			g.StoreID = s.id
-			batch = slices.Clone(batch)
-			batch[i].Genesis = &g
-		}
-	}
 	o := newOperation()
 	o.batch = batch
 	if err := s.submit(o); err != nil {
