@@ -53,11 +53,7 @@ func (s *Store) List(prefix, after string, limit int) (out []ledger.Summary, err
 				return err
 			}
 			next = append(append(next[:0:0], key...), 0)
-			value, err := rows.Unseal(rows.LedgersBucket, key, stored)
-			if err != nil {
-				return err
-			}
-			number, err := rows.NumberIn(rows.LedgersBucket, key, value)
+			number, err := rows.Parse(rows.LedgersBucket, key, stored, rows.ParseUint64)
 			if err != nil {
 				return err
 			}
@@ -139,13 +135,15 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 			if err != nil || !bytes.HasPrefix(key, prefix) {
 				return err
 			}
-			principal, ok := rows.PrincipalOf(key)
-			if !ok || principal == last {
-				return rows.Damaged(rows.WritersBucket, key, "no principal and name")
+			other, err := rows.WriterIn(key)
+			if err == nil && other.Principal == last {
+				err = rows.Damaged(rows.WritersBucket, key, "two rows for one writer")
 			}
-			last = principal
-			other := ledger.Writer{Principal: principal, Name: w.Name}
-			if principal != w.Principal {
+			if err != nil {
+				return err
+			}
+			last, other.Name = other.Principal, w.Name
+			if other.Principal != w.Principal {
 				l, err := v.Lane(h, other)
 				if err != nil {
 					return err

@@ -3,8 +3,6 @@
 package persist
 
 import (
-	"encoding/binary"
-
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -16,10 +14,10 @@ func (s *Store) Reserving() (names []string, err error) {
 			if err != nil || key == nil {
 				return err
 			}
-			if len(key) != 16 {
-				return rows.Damaged(rows.ReservationsBucket, key, "a key of %d bytes; want 16", len(key))
+			number, _, err := rows.BlockIn(rows.ReservationsBucket, key)
+			if err != nil {
+				return err
 			}
-			number := binary.BigEndian.Uint64(key)
 			g, _, _, err := v.Genesis(number)
 			if err != nil {
 				return err

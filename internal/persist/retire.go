@@ -251,10 +251,11 @@ type leaving struct {
 func (p *retiring) slice(v *rows.View) (end bool, err error) {
 	key, stored, err := v.From(rows.PacksBucket, p.next)
 	for n := 0; err == nil && key != nil && n < viewedRows && p.size < p.limits.segment; n++ {
-		if len(key) != 16 {
-			return false, rows.Damaged(rows.PacksBucket, key, "a key of %d bytes; want 16", len(key))
+		number, _, err := rows.BlockIn(rows.PacksBucket, key)
+		if err != nil {
+			return false, err
 		}
-		if number := binary.BigEndian.Uint64(key); number != p.number {
+		if number != p.number {
 			if err := p.begin(v, number); err != nil {
 				return false, err
 			}

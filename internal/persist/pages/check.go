@@ -17,9 +17,8 @@ type Check struct {
 	// Row, if set, is called with each row of the leaves that are read. The key and the
 	// value are valid during the call only. The bucket is the outermost one.
 	Row func(bucket, key, value []byte) error
-	// Pace, if set, is called before bytes are read. It may wait; its error ends the
-	// check.
-	Pace func(bytes int64) error
+	// Stop, if set, is asked before a page is read; its error ends the check.
+	Stop func() error
 }
 
 // Check goes through all pages of a file. It finds, as a *Damage, each page that is not
@@ -49,8 +48,8 @@ type walk struct {
 }
 
 func newWalk(f *File, c Check) *walk {
-	if c.Pace == nil {
-		c.Pace = func(int64) error { return nil }
+	if c.Stop == nil {
+		c.Stop = func() error { return nil }
 	}
 	if c.Row == nil {
 		c.Row = func(_, _, _ []byte) error { return nil }
@@ -63,18 +62,14 @@ func newWalk(f *File, c Check) *walk {
 
 // read reads a page into the buffer of a level.
 func (w *walk) read(id uint64, level int) (*page, error) {
-	if err := w.Pace(w.PageSize); err != nil {
+	if err := w.Stop(); err != nil {
 		return nil, err
 	}
 	p, err := w.File.read(id, w.buffers[level])
 	if err != nil {
 		return nil, err
 	}
-	if p.whole > 1 {
-		if err := w.Pace(int64(p.whole-1) * w.PageSize); err != nil {
-			return nil, err
-		}
-	} else {
+	if p.whole == 1 {
 		w.buffers[level] = p.b
 	}
 	return p, nil

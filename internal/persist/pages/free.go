@@ -51,7 +51,7 @@ func (w *walk) readFree() (listed bool, err error) {
 	if err != nil || !listed {
 		return listed, err
 	}
-	whole, err := w.eachFree(id, make([]byte, w.PageSize), w.Pace, func(free uint64) error {
+	whole, err := w.eachFree(id, make([]byte, w.PageSize), func(free uint64) error {
 		w.free.add(free)
 		return nil
 	})
@@ -65,16 +65,12 @@ func (w *walk) readFree() (listed bool, err error) {
 // in ascending order, and returns how many pages the list takes. It has a header as every
 // page, then the numbers. If the header's count is 0xFFFF, the first number is the count.
 // Each page of the list is read into b, which has the size of one.
-func (f *File) eachFree(id uint64, b []byte, pace func(int64) error,
-	found func(uint64) error) (whole uint64, err error) {
+func (f *File) eachFree(id uint64, b []byte, found func(uint64) error) (whole uint64, err error) {
 	if id < 2 || id >= f.Pages {
 		return 0, damage(id, "a list of free pages elsewhere", fmt.Sprintf("in one of the pages 2 to %d", f.Pages-1))
 	}
 	at := int64(id) * f.PageSize
 	fill := func() error {
-		if err := pace(f.PageSize); err != nil {
-			return err
-		}
 		err := f.fill(b, at)
 		at += f.PageSize
 		return err

@@ -102,7 +102,7 @@ func (p *Paths) Used(transaction uint64) error {
 	if int64(len(p.list)) != p.PageSize {
 		p.list = make([]byte, p.PageSize)
 	}
-	_, err = p.eachFree(id, p.list, func(int64) error { return nil }, func(free uint64) error {
+	_, err = p.eachFree(id, p.list, func(free uint64) error {
 		for len(read) > 0 && read[0] < free {
 			read = read[1:]
 		}

@@ -216,21 +216,13 @@ func (f *filling) advance(n int) {
 
 func (f *filling) ledgers(ctx context.Context) error {
 	return f.copied(ctx, "ledgers", []string{"number", "name", "genesis"}, func(add func(...any) error) error {
-		return house.Each(f.View, rows.LedgersBucket, func(name, stored []byte) error {
-			value, err := rows.Unseal(rows.LedgersBucket, name, stored)
-			if err != nil {
-				return err
-			}
-			number, err := rows.NumberIn(rows.LedgersBucket, name, value)
-			if err != nil {
-				return err
-			}
+		return f.EachLedger(func(name string, number uint64) error {
 			_, raw, _, err := f.Genesis(number)
 			if err != nil {
 				return err
 			}
 			f.advance(1)
-			return add(int64(number), bytes.Clone(name), seal(rows.GenesesBucket, rows.NumberKey(number), raw))
+			return add(int64(number), []byte(name), seal(rows.GenesesBucket, rows.NumberKey(number), raw))
 		})
 	})
 }
@@ -240,12 +232,11 @@ func (f *filling) writers(ctx context.Context) error {
 	var head rows.Head
 	return f.copied(ctx, "lanes", []string{"number", "name", "principal", "value"}, func(add func(...any) error) error {
 		return house.Each(f.View, rows.WritersBucket, func(key, stored []byte) (err error) {
-			principal, ok := rows.PrincipalOf(key)
-			if !ok {
-				return rows.Damaged(rows.WritersBucket, key, "no principal and name")
+			w, err := rows.WriterIn(key)
+			if err != nil {
+				return err
 			}
 			number := binary.BigEndian.Uint64(key)
-			w := ledger.Writer{Principal: principal, Name: string(key[8+2+len(principal):])}
 			l, err := parse(rows.WritersBucket, key, stored, rows.ParseLane)
 			if err != nil {
 				return err

@@ -17,20 +17,10 @@ func unsealMeta(name string, stored []byte) ([]byte, error) {
 	return rows.Unseal(rows.MetaBucket, []byte(name), stored)
 }
 
-// parse reads a row's value with a function that knows its form.
 func parse[T any](b rows.Bucket, key, stored []byte, read func([]byte) (T, error)) (t T, err error) {
-	value, err := rows.Unseal(b, key, stored)
-	if err != nil {
-		return t, err
-	}
-	if t, err = read(value); err != nil {
-		return t, rows.Damaged(b, key, "%v", err)
-	}
-	return t, nil
+	return rows.Parse(b, key, stored, read)
 }
 
 func parseHead(number uint64, stored []byte) (rows.Head, error) {
-	return parse(rows.HeadsBucket, rows.NumberKey(number), stored, func(b []byte) (rows.Head, error) {
-		return rows.ParseHead(number, b)
-	})
+	return rows.UnsealHead(number, stored)
 }

@@ -228,14 +228,15 @@ func (r Retention) Append(b []byte) []byte {
 
 // Retention returns what was recorded last; zero if nothing was.
 func (v *View) Retention() (r Retention, err error) {
-	value, err := v.Get(MetaBucket, RetentionKey)
-	if err != nil || value == nil {
-		return r, err
-	}
-	texts := bytes.Split(value[min(8, len(value)):], []byte{0})
-	if len(value) < 8 || len(texts) != 4 || len(texts[3]) > 0 {
-		return r, Damaged(MetaBucket, RetentionKey, "%d bytes say nothing about a folder", len(value))
+	r, _, err = May(v, MetaBucket, RetentionKey, parseRetention)
+	return r, err
+}
+
+func parseRetention(b []byte) (r Retention, err error) {
+	texts := bytes.Split(b[min(8, len(b)):], []byte{0})
+	if len(b) < 8 || len(texts) != 4 || len(texts[3]) > 0 {
+		return r, fmt.Errorf("%d bytes say nothing about a folder", len(b))
 	}
 	return Retention{cold.Place{Dir: string(texts[0]), Key: blobs.Key(texts[1])},
-		time.Duration(binary.BigEndian.Uint64(value)), blobs.Prints(texts[2])}, nil
+		time.Duration(binary.BigEndian.Uint64(b)), blobs.Prints(texts[2])}, nil
 }

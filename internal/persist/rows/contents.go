@@ -8,25 +8,10 @@ import (
 
 // Contents returns a digest of all ledgers and entries.
 func (v *View) Contents() (c record.Contents, err error) {
-	bb, err := v.Bucket(LedgersBucket)
-	if err != nil {
-		return c, err
-	}
-	cursor := bb.Cursor()
-	for name, stored := cursor.First(); name != nil; name, stored = cursor.Next() {
-		value, err := Unseal(LedgersBucket, name, stored)
-		if err != nil {
-			return c, err
-		}
-		number, err := NumberIn(LedgersBucket, name, value)
-		if err != nil {
-			return c, err
-		}
+	err = v.EachLedger(func(name string, number uint64) error {
 		head, err := v.Head(number)
-		if err != nil {
-			return c, err
-		}
-		c.Add(string(name), head.At)
-	}
-	return c, nil
+		c.Add(name, head.At)
+		return err
+	})
+	return c, err
 }

@@ -119,6 +119,18 @@ func Unseal(b Bucket, key, stored []byte) ([]byte, error) {
 	return value, nil
 }
 
+// Parse reads what is stored with a function that knows the value's form.
+func Parse[T any](b Bucket, key, stored []byte, read func([]byte) (T, error)) (t T, err error) {
+	value, err := Unseal(b, key, stored)
+	if err != nil {
+		return t, err
+	}
+	if t, err = read(value); err != nil {
+		return t, Damaged(b, key, "%v", err)
+	}
+	return t, nil
+}
+
 // Damaged returns an error that says what is wrong with which record.
 func Damaged(b Bucket, key []byte, format string, args ...any) error {
 	return fmt.Errorf("%w: bucket %s, key %s: %s", ledger.ErrDamaged, b, KeyText(b, key), fmt.Sprintf(format, args...))
@@ -167,6 +179,22 @@ func IndexKey(number uint64, index int) []byte { return appendIndex(nil, number,
 // BlockKey is a key of a ledger number and a position.
 func BlockKey(number, position uint64) []byte { return AppendBlock(nil, number, position) }
 
+// NumberIn returns the number that is a key of a bucket.
+func NumberIn(b Bucket, key []byte) (uint64, error) {
+	if len(key) != 8 {
+		return 0, Damaged(b, key, "a key of %d bytes; want 8", len(key))
+	}
+	return binary.BigEndian.Uint64(key), nil
+}
+
+// BlockIn returns the ledger number and the position that are a key of a bucket.
+func BlockIn(b Bucket, key []byte) (number, position uint64, err error) {
+	if len(key) != 16 {
+		return 0, 0, Damaged(b, key, "a key of %d bytes; want 16", len(key))
+	}
+	return binary.BigEndian.Uint64(key), binary.BigEndian.Uint64(key[8:]), nil
+}
+
 // SequenceKey is that of the bucket sequences.
 func SequenceKey(number, first, block uint64) []byte {
 	return AppendNumber(BlockKey(number, first), block)
@@ -182,19 +210,17 @@ func AppendBlock(b []byte, number, position uint64) []byte {
 	return AppendNumber(AppendNumber(b, number), position)
 }
 
-// PrincipalOf returns the principal in a writer's key.
-func PrincipalOf(key []byte) (string, bool) {
+// WriterIn returns the writer that is a key after a ledger number.
+func WriterIn(key []byte) (w ledger.Writer, err error) {
 	const at = 8 + 2
-	if len(key) < at {
-		return "", false
+	if len(key) < at || len(key) < at+int(binary.BigEndian.Uint16(key[8:])) {
+		return w, Damaged(WritersBucket, key, "no principal and name")
 	}
 	end := at + int(binary.BigEndian.Uint16(key[8:]))
-	if len(key) < end {
-		return "", false
-	}
-	return string(key[at:end]), true
+	return ledger.Writer{Principal: string(key[at:end]), Name: string(key[end:])}, nil
 }
 
+// AppendWriter is the inverse of WriterIn.
 func AppendWriter(b []byte, number uint64, w ledger.Writer) []byte {
 	b = binary.BigEndian.AppendUint16(AppendNumber(b, number), uint16(len(w.Principal))) // at most 256: package wire
 	return append(append(b, w.Principal...), w.Name...)

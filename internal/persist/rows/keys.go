@@ -58,13 +58,12 @@ func (k BoundKey) Append(b []byte) []byte {
 // AppendKey adds the key in a row to those in the rows before it, and verifies it. The row must have the name that is
 // wanted, which is KeyRow or KeyName of their number: one that is missing would make an earlier key the newest.
 func AppendKey(keys []BoundKey, name, want, stored []byte) ([]BoundKey, error) {
-	value, err := Unseal(MetaBucket, name, stored)
+	k, err := Parse(MetaBucket, name, stored, ParseKey)
+	if err == nil && !bytes.Equal(name, want) {
+		err = Damaged(MetaBucket, name, "want key %d", len(keys))
+	}
 	if err != nil {
 		return nil, err
-	}
-	k, err := ParseKey(value)
-	if err != nil || !bytes.Equal(name, want) {
-		return nil, Damaged(MetaBucket, name, "%d bytes; want those of key %d", len(value), len(keys))
 	}
 	return append(keys, k), nil
 }

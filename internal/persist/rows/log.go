@@ -31,17 +31,11 @@ func (t Tail) Append(b []byte) []byte {
 
 // UnsealTail reads a stored row of the tail.
 func UnsealTail(key, stored []byte) (t Tail, err error) {
-	b, err := Unseal(TailBucket, key, stored)
+	at, err := NumberIn(TailBucket, key)
 	if err != nil {
 		return t, err
 	}
-	if len(key) != 8 {
-		return t, Damaged(TailBucket, key, "a key of %d bytes; want 8", len(key))
-	}
-	if t, err = parseTail(binary.BigEndian.Uint64(key), b); err != nil {
-		return t, Damaged(TailBucket, key, "%v", err)
-	}
-	return t, nil
+	return Parse(TailBucket, key, stored, func(b []byte) (Tail, error) { return parseTail(at, b) })
 }
 
 func parseTail(key uint64, b []byte) (t Tail, err error) {
@@ -61,19 +55,13 @@ func parseTail(key uint64, b []byte) (t Tail, err error) {
 
 // ParsePack reads a row of packs whose key says that it is of this ledger and ends at position last.
 func ParsePack(number, last uint64, stored []byte) (packs.Pack, error) {
-	key := BlockKey(number, last)
-	b, err := Unseal(PacksBucket, key, stored)
-	if err != nil {
-		return packs.Pack{}, err
-	}
-	p, err := packs.Parse(b)
-	if err == nil && p.Last() != last {
-		err = fmt.Errorf("entries %d to %d", p.First, p.Last())
-	}
-	if err != nil {
-		return packs.Pack{}, Damaged(PacksBucket, key, "%v", err)
-	}
-	return p, nil
+	return Parse(PacksBucket, BlockKey(number, last), stored, func(b []byte) (packs.Pack, error) {
+		p, err := packs.Parse(b)
+		if err == nil && p.Last() != last {
+			err = fmt.Errorf("entries %d to %d", p.First, p.Last())
+		}
+		return p, err
+	})
 }
 
 // SealPack makes the value of a row of packs.

@@ -47,11 +47,8 @@ func (v *View) Settled() (bool, error) {
 
 // mark returns the number in a row of the meta bucket, or 0 if there is no such row.
 func (v *View) mark(key []byte) (uint64, error) {
-	value, err := v.Get(MetaBucket, key)
-	if err != nil || value == nil {
-		return 0, err
-	}
-	return NumberIn(MetaBucket, key, value)
+	n, _, err := May(v, MetaBucket, key, ParseUint64)
+	return n, err
 }
 
 // Gaps reports whether the keys of the log may have gaps.
@@ -119,13 +116,9 @@ func (l Left) Append(b []byte) []byte {
 
 // Left returns the mark of a file whose ledgers were moved away, or nil.
 func (v *View) Left() (*Left, error) {
-	value, err := v.Get(MetaBucket, LeftKey)
-	if err != nil || value == nil {
+	l, found, err := May(v, MetaBucket, LeftKey, ParseLeft)
+	if err != nil || !found {
 		return nil, err
-	}
-	l, err := ParseLeft(value)
-	if err != nil {
-		return nil, Damaged(MetaBucket, LeftKey, "%v", err)
 	}
 	return &l, nil
 }

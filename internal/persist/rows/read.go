@@ -4,7 +4,6 @@ package rows
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -63,10 +62,9 @@ func (v *View) each(b Bucket, h Head, first int, read func(i int, value []byte) 
 	return nil
 }
 
-// Next returns the log key after the newest one, which is that of the tail, whose newest row stays there, of a
-// genesis, or
-// of when the store was in a database. A newer
-// row that was overlooked would be overwritten, so the pages at both ends are checked.
+// Next returns the log key after the newest one, which is that of the tail, whose newest row stays there, of a genesis,
+// or of when the store was in a database. A newer row that was overlooked would be overwritten, so the pages at both
+// ends are checked.
 func (v *View) Next() (uint64, error) {
 	newest, err := v.mark(GapsKey)
 	if err != nil {
@@ -80,12 +78,12 @@ func (v *View) Next() (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		switch key, _ := bb.Cursor().Last(); len(key) {
-		case 0:
-		case 8:
-			newest = max(newest, binary.BigEndian.Uint64(key))
-		default:
-			return 0, Damaged(b, key, "a key of %d bytes; want 8", len(key))
+		if key, _ := bb.Cursor().Last(); key != nil {
+			last, err := NumberIn(b, key)
+			if err != nil {
+				return 0, err
+			}
+			newest = max(newest, last)
 		}
 	}
 	return newest + 1, nil

@@ -93,6 +93,11 @@ func (h Head) Append(b []byte) []byte {
 	return b
 }
 
+// UnsealHead reads a stored row.
+func UnsealHead(number uint64, stored []byte) (Head, error) {
+	return Parse(HeadsBucket, NumberKey(number), stored, func(b []byte) (Head, error) { return ParseHead(number, b) })
+}
+
 func ParseHead(number uint64, b []byte) (Head, error) {
 	h := Head{Number: number}
 	n := copy(h.At.Hash[:], b)
@@ -201,13 +206,4 @@ func ParseUint64(b []byte) (uint64, error) {
 		return 0, fmt.Errorf("%d bytes; want 8", len(b))
 	}
 	return binary.BigEndian.Uint64(b), nil
-}
-
-// NumberIn returns the number that is all of a row's value, or says that the row is damaged.
-func NumberIn(bucket Bucket, key, value []byte) (uint64, error) {
-	n, err := ParseUint64(value)
-	if err != nil {
-		return 0, Damaged(bucket, key, "%v", err)
-	}
-	return n, nil
 }

@@ -94,16 +94,9 @@ func (k SinglesBlock) Seal(number uint64) []byte {
 
 // UnsealSingles reads a stored row.
 func UnsealSingles(number, upto uint64, stored []byte) (SinglesBlock, error) {
-	key := BlockKey(number, upto)
-	b, err := Unseal(SinglesBucket, key, stored)
-	if err != nil {
-		return SinglesBlock{}, err
-	}
-	k, err := ParseSingles(upto, b)
-	if err != nil {
-		return k, Damaged(SinglesBucket, key, "%v", err)
-	}
-	return k, nil
+	return Parse(SinglesBucket, BlockKey(number, upto), stored, func(b []byte) (SinglesBlock, error) {
+		return ParseSingles(upto, b)
+	})
 }
 
 // Covers checks that a block, which was found for a hash, covers it.
@@ -206,10 +199,10 @@ func (v *View) singlesBlock(number, hash uint64) (k SinglesBlock, found bool, er
 	if err != nil || !bytes.HasPrefix(key, NumberKey(number)) {
 		return k, false, err
 	}
-	if len(key) != 16 {
-		return k, false, Damaged(SinglesBucket, key, "a key of %d bytes; want 16", len(key))
+	_, upto, err := BlockIn(SinglesBucket, key)
+	if err == nil {
+		k, err = UnsealSingles(number, upto, stored)
 	}
-	k, err = UnsealSingles(number, binary.BigEndian.Uint64(key[8:]), stored)
 	return k, true, err
 }
 

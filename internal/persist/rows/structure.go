@@ -3,7 +3,6 @@
 package rows
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -100,9 +99,4 @@ func CheckRow(name, key, stored []byte) error {
 		}
 	}
 	return nil // a bucket of a later program
-}
-
-// UntilDone is a pages.Check's Pace that ends with a context.
-func UntilDone(ctx context.Context) func(int64) error {
-	return func(int64) error { return ctx.Err() }
 }

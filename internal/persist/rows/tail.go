@@ -49,10 +49,9 @@ func (v *View) pack(number, position uint64) (p packs.Pack, found bool, err erro
 	if err != nil || !bytes.HasPrefix(key, NumberKey(number)) {
 		return p, false, err
 	}
-	if len(key) != 16 {
-		return p, false, Damaged(PacksBucket, key, "a key of %d bytes; want 16", len(key))
+	if _, _, err := BlockIn(PacksBucket, key); err != nil {
+		return p, false, err
 	}
-	found = false
 	err = v.EachPackRow(key, stored, func(key, stored []byte) (err error) {
 		if last := binary.BigEndian.Uint64(key[8:]); !found && last >= position {
 			found = true
@@ -91,14 +90,11 @@ func (v *View) tailBegins() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	switch key, _ := c.First(); len(key) {
-	case 0:
+	key, _ := c.First()
+	if key == nil {
 		return 0, nil
-	case 8:
-		return binary.BigEndian.Uint64(key), nil
-	default:
-		return 0, Damaged(TailBucket, key, "a key of %d bytes; want 8", len(key))
 	}
+	return NumberIn(TailBucket, key)
 }
 
 // Records returns the records at the positions from to to, checking the chain. Both are the ledger's.
@@ -184,32 +180,27 @@ func (v *View) EachPackFrom(number, from uint64, tail []uint64, f func(p packs.P
 		}
 		return f(p, before)
 	}
-	bb, err := v.Bucket(PacksBucket)
-	if err != nil {
-		return err
-	}
-	c, prefix, last := bb.Cursor(), NumberKey(number), uint64(0)
-	begin := prefix
+	begin, last := NumberKey(number), uint64(0)
 	if from > 1 {
 		begin = BlockKey(number, from)
 	}
-	for key, stored := c.Seek(begin); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
-		if len(key) != 16 {
-			return Damaged(PacksBucket, key, "a key of %d bytes; want 16", len(key))
-		}
-		err := v.EachPackRow(key, stored, func(key, stored []byte) error {
-			p, err := ParsePack(number, binary.BigEndian.Uint64(key[8:]), stored)
-			if err == nil {
-				err = each(p, last)
-			}
-			if err == nil {
-				last = p.Key()
-			}
-			return err
-		})
+	pack := func(key, stored []byte) error {
+		_, upTo, err := BlockIn(PacksBucket, key)
 		if err != nil {
 			return err
 		}
+		p, err := ParsePack(number, upTo, stored)
+		if err == nil {
+			err = each(p, last)
+		}
+		if err == nil {
+			last = p.Key()
+		}
+		return err
+	}
+	err := v.Each(PacksBucket, begin, func(key, stored []byte) error { return v.EachPackRow(key, stored, pack) })
+	if err != nil {
+		return err
 	}
 	for _, key := range tail {
 		t, err := Must(v, TailBucket, NumberKey(key), func(b []byte) (Tail, error) { return parseTail(key, b) })
@@ -218,8 +209,7 @@ func (v *View) EachPackFrom(number, from uint64, tail []uint64, f func(p packs.P
 		}
 		if err == nil && (t.Number != number || t.Before != last) {
 			err = Damaged(TailBucket, NumberKey(key), "entries of ledger %d after log key %d; want %d after %d",
-				t.Number,
-				t.Before, number, last)
+				t.Number, t.Before, number, last)
 		}
 		if err == nil {
 			err = each(t.Pack, last)

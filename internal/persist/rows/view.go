@@ -88,32 +88,31 @@ func (v *View) cursor(b Bucket) (*bolt.Cursor, error) {
 
 // Must reads a row that has to exist, and parses it.
 func Must[T any](v *View, b Bucket, key []byte, parse func([]byte) (T, error)) (T, error) {
-	var zero T
-	value, err := v.Get(b, key)
-	if err != nil {
-		return zero, err
+	t, found, err := May(v, b, key, parse)
+	if err == nil && !found {
+		err = Damaged(b, key, "missing")
 	}
-	if value == nil {
-		return zero, Damaged(b, key, "missing")
+	return t, err
+}
+
+// May reads a row that may exist, and parses it.
+func May[T any](v *View, b Bucket, key []byte, parse func([]byte) (T, error)) (t T, found bool, err error) {
+	stored, err := v.Stored(b, key)
+	if stored == nil || err != nil {
+		return t, false, err
 	}
-	t, err := parse(value)
-	if err != nil {
-		return zero, Damaged(b, key, "%v", err)
-	}
-	return t, nil
+	t, err = Parse(b, key, stored, parse)
+	return t, true, err
 }
 
 // Number returns a ledger's number, or ErrNotFound.
 func (v *View) Number(name string) (uint64, error) {
 	v.key = append(v.key[:0], name...)
-	value, err := v.Get(LedgersBucket, v.key)
-	if err != nil {
-		return 0, err
+	number, found, err := May(v, LedgersBucket, v.key, ParseUint64)
+	if err == nil && !found {
+		err = fmt.Errorf("ledger %s: %w", name, ledger.ErrNotFound)
 	}
-	if value == nil {
-		return 0, fmt.Errorf("ledger %s: %w", name, ledger.ErrNotFound)
-	}
-	return NumberIn(LedgersBucket, v.key, value)
+	return number, err
 }
 
 func (v *View) Head(number uint64) (Head, error) {
@@ -136,18 +135,11 @@ func (v *View) Lane(h Head, w ledger.Writer) (Lane, error) {
 		return v.Singles(h).Lane(w)
 	}
 	v.key = AppendWriter(v.key[:0], h.Number, w)
-	value, err := v.Get(WritersBucket, v.key)
-	if err != nil || value == nil {
-		return Lane{}, err
+	l, found, err := May(v, WritersBucket, v.key, ParseLane)
+	if found && l.First == h.Writer {
+		l = h.Lane()
 	}
-	l, err := ParseLane(value)
-	if err != nil {
-		return Lane{}, Damaged(WritersBucket, v.key, "%v", err)
-	}
-	if l.First == h.Writer {
-		return h.Lane(), nil
-	}
-	return l, nil
+	return l, err
 }
 
 // Singles reads entries of request IDs.
@@ -204,8 +196,8 @@ func (v *View) rowsOf(b Bucket, number uint64, f func(key, value []byte) error) 
 			return err
 		}
 		next = append(append(next[:0:0], key...), 0)
-		if len(key) != 16 {
-			return Damaged(b, key, "a key of %d bytes; want 16", len(key))
+		if _, _, err := BlockIn(b, key); err != nil {
+			return err
 		}
 		value, err := Unseal(b, key, stored)
 		if err != nil {
@@ -215,4 +207,35 @@ func (v *View) rowsOf(b Bucket, number uint64, f func(key, value []byte) error) 
 			return err
 		}
 	}
+}
+
+// Each calls f with a ledger's rows of a bucket from a key on, as they are stored, without checking the pages: of a
+// file that was checked as a whole.
+func (v *View) Each(b Bucket, from []byte, f func(key, stored []byte) error) error {
+	bb, err := v.Bucket(b)
+	if err != nil {
+		return err
+	}
+	c, prefix := bb.Cursor(), from[:8]
+	for key, stored := c.Seek(from); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
+		if err := f(key, stored); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EachLedger calls f with all ledgers by name, as Each does.
+func (v *View) EachLedger(f func(name string, number uint64) error) error {
+	bb, err := v.Bucket(LedgersBucket)
+	if err != nil {
+		return err
+	}
+	return bb.ForEach(func(name, stored []byte) error {
+		number, err := Parse(LedgersBucket, name, stored, ParseUint64)
+		if err != nil {
+			return err
+		}
+		return f(string(name), number)
+	})
 }

@@ -4,7 +4,6 @@ package verify
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -23,19 +22,13 @@ type marks struct {
 
 // marks lists the checkpoints of a ledger.
 func (v *worker) marks(number uint64) (m marks, err error) {
-	bb, err := v.Bucket(rows.CheckpointsBucket)
-	if err != nil {
-		return m, err
-	}
-	c, prefix := bb.Cursor(), rows.NumberKey(number)
-	for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = c.Next() {
-		if len(key) != 16 {
-			return m, rows.Damaged(rows.CheckpointsBucket, key, "a key of %d bytes; want 16", len(key))
-		}
-		m.positions = append(m.positions, ^binary.BigEndian.Uint64(key[8:]))
-	}
+	err = v.Each(rows.CheckpointsBucket, rows.NumberKey(number), func(key, _ []byte) error {
+		_, position, err := rows.BlockIn(rows.CheckpointsBucket, key)
+		m.positions = append(m.positions, ^position)
+		return err
+	})
 	slices.Reverse(m.positions)
-	return m, nil
+	return m, err
 }
 
 // mark compares the checkpoint of the entry that a ledger has come to, if there is one. One that another version of

@@ -220,16 +220,10 @@ func (v *worker) digest(f *followed) (sum [sha256.Size]byte, err error) {
 // eachSequence goes through the index rows of the lanes as far as these have come.
 func (v *worker) eachSequence(f *followed, each func(key, stored []byte)) error {
 	blocks := f.blocksOfLanes()
-	bb, err := v.Bucket(rows.SequencesBucket)
-	if err != nil {
-		return err
-	}
-	c, prefix := bb.Cursor(), rows.NumberKey(f.number)
-	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
-		if len(key) == 24 &&
-			binary.BigEndian.Uint64(key[16:]) <= blocks[binary.BigEndian.Uint64(key[8:])] {
+	return v.Each(rows.SequencesBucket, rows.NumberKey(f.number), func(key, stored []byte) error {
+		if len(key) == 24 && binary.BigEndian.Uint64(key[16:]) <= blocks[binary.BigEndian.Uint64(key[8:])] {
 			each(key, stored)
 		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -4,7 +4,6 @@ package verify
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -39,12 +38,9 @@ func (v *verifier) survey() error {
 	v.tail = map[uint64][]uint64{}
 	v.names = map[string]uint64{}
 	v.sets = sets{names: v.names, said: map[setAt][]part{}, reserved: map[setAt][32]byte{}}
-	err := v.eachRow(rows.LedgersBucket, func(name, stored []byte) error {
-		value, err := rows.Unseal(rows.LedgersBucket, name, stored)
-		if err == nil {
-			v.names[string(name)], err = rows.NumberIn(rows.LedgersBucket, name, value)
-		}
-		return err
+	err := v.EachLedger(func(name string, number uint64) error {
+		v.names[name] = number
+		return v.ctx.Err()
 	})
 	if err != nil {
 		return err
@@ -53,10 +49,10 @@ func (v *verifier) survey() error {
 		if _, err := rows.Unseal(rows.GenesesBucket, key, stored); err != nil {
 			return err
 		}
-		if len(key) != 8 {
-			return rows.Damaged(rows.GenesesBucket, key, "a key of %d bytes; want 8", len(key))
+		number, err := rows.NumberIn(rows.GenesesBucket, key)
+		if err != nil {
+			return err
 		}
-		number := binary.BigEndian.Uint64(key)
 		v.geneses = append(v.geneses, number)
 		v.tail[number] = nil
 		h, err := v.Head(number)
@@ -85,10 +81,9 @@ func (v *verifier) eachRow(b rows.Bucket, f func(key, stored []byte) error) erro
 	if err != nil {
 		return err
 	}
-	n := uint64(0)
 	return bb.ForEach(func(key, stored []byte) error {
-		if n++; n%1024 == 0 && v.ctx.Err() != nil {
-			return v.ctx.Err()
+		if err := v.ctx.Err(); err != nil {
+			return err
 		}
 		return f(key, stored)
 	})

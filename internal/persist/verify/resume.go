@@ -3,7 +3,6 @@
 package verify
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 
@@ -181,27 +180,15 @@ func (v *worker) lanesBack(f *followed, h rows.Head, before map[audit.Lane]rows.
 
 // eachWriter goes through the rows of lanes.
 func (v *worker) eachWriter(number uint64, each func(ledger.Writer, rows.Lane) error) error {
-	bb, err := v.Bucket(rows.WritersBucket)
-	if err != nil {
-		return err
-	}
-	c, prefix := bb.Cursor(), rows.NumberKey(number)
-	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
-		w, ok := parseWriter(key)
-		if !ok {
-			return rows.Damaged(rows.WritersBucket, key, "a key of %d bytes is no writer's", len(key))
-		}
-		value, err := rows.Unseal(rows.WritersBucket, key, stored)
+	return v.Each(rows.WritersBucket, rows.NumberKey(number), func(key, stored []byte) error {
+		w, err := rows.WriterIn(key)
 		if err != nil {
 			return err
 		}
-		row, err := rows.ParseLane(value)
+		row, err := rows.Parse(rows.WritersBucket, key, stored, rows.ParseLane)
 		if err != nil {
-			return rows.Damaged(rows.WritersBucket, key, "%v", err)
-		}
-		if err := each(w, row); err != nil {
 			return err
 		}
-	}
-	return nil
+		return each(w, row)
+	})
 }

@@ -197,34 +197,16 @@ func (v *worker) singles(f *followed) error {
 
 // blocks reads the keys of request IDs.
 func (v *worker) blocks(f *followed) (blocks []rows.SinglesBlock, err error) {
-	bb, err := v.Bucket(rows.SinglesBucket)
-	if err != nil {
-		return nil, err
-	}
-	c, prefix := bb.Cursor(), rows.NumberKey(f.number)
-	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
-		if len(key) != 16 {
-			return nil, rows.Damaged(rows.SinglesBucket, key, "a key of %d bytes; want 16", len(key))
-		}
-		k, err := rows.UnsealSingles(f.number, binary.BigEndian.Uint64(key[8:]), stored)
+	err = v.Each(rows.SinglesBucket, rows.NumberKey(f.number), func(key, stored []byte) error {
+		_, upto, err := rows.BlockIn(rows.SinglesBucket, key)
 		if err != nil {
-			return nil, err
+			return err
 		}
+		k, err := rows.UnsealSingles(f.number, upto, stored)
 		blocks = append(blocks, k)
-	}
-	return blocks, nil
-}
-
-// parseWriter is the inverse of appendWriter.
-func parseWriter(key []byte) (w ledger.Writer, ok bool) {
-	if len(key) < 10 {
-		return w, false
-	}
-	n := int(binary.BigEndian.Uint16(key[8:]))
-	if len(key) < 10+n {
-		return w, false
-	}
-	return ledger.Writer{Principal: string(key[10 : 10+n]), Name: string(key[10+n:])}, true
+		return err
+	})
+	return blocks, err
 }
 
 // blocksOfLanes returns how many index rows each lane has, by the position of its first entry.
@@ -239,12 +221,7 @@ func (f *followed) blocksOfLanes() map[uint64]uint64 {
 // sequences looks for index rows of no lane, or past its end: those before were compared.
 func (v *worker) sequences(f *followed) error {
 	blocks := f.blocksOfLanes()
-	bb, err := v.Bucket(rows.SequencesBucket)
-	if err != nil {
-		return err
-	}
-	c, prefix := bb.Cursor(), rows.NumberKey(f.number)
-	for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = c.Next() {
+	return v.Each(rows.SequencesBucket, rows.NumberKey(f.number), func(key, _ []byte) error {
 		if len(key) != 24 {
 			return rows.Damaged(rows.SequencesBucket, key, "a key of %d bytes; want 24", len(key))
 		}
@@ -253,6 +230,6 @@ func (v *worker) sequences(f *followed) error {
 			return f.wrong(rows.SequencesBucket, "key "+rows.KeyText(rows.SequencesBucket, key),
 				"none: there is no such lane, or it is shorter", "a row")
 		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -49,26 +49,15 @@ func (v *verifier) strays() error {
 
 // strayNames finds names of no ledger: all ledgers have theirs.
 func (v *verifier) strayNames() error {
-	bb, err := v.Bucket(rows.LedgersBucket)
-	if err != nil {
-		return err
-	}
-	c := bb.Cursor()
-	for key, stored := c.First(); key != nil; key, stored = c.Next() {
-		value, err := rows.Unseal(rows.LedgersBucket, key, stored)
-		if err != nil {
-			return err
-		}
-		number, err := rows.NumberIn(rows.LedgersBucket, key, value)
-		if err != nil {
-			return err
-		}
+	return v.EachLedger(func(name string, number uint64) error {
 		if _, ok := slices.BinarySearch(v.geneses, number); !ok {
-			return rowFinding(rows.LedgersBucket, key, "row", "none: no ledger has this number", fmt.Sprint(number))
+			return rowFinding(rows.LedgersBucket, []byte(name), "row", "none: no ledger has this number",
+				fmt.Sprint(number))
 		}
-		if g, _, _, err := v.Genesis(number); err != nil || g.Spec.Name != string(key) {
-			return rowFinding(rows.LedgersBucket, key, "row", "none: the ledger has another name", fmt.Sprint(number))
+		if g, _, _, err := v.Genesis(number); err != nil || g.Spec.Name != name {
+			return rowFinding(rows.LedgersBucket, []byte(name), "row", "none: the ledger has another name",
+				fmt.Sprint(number))
 		}
-	}
-	return nil
+		return nil
+	})
 }

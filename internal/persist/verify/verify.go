@@ -51,7 +51,7 @@ func File(ctx context.Context, c Config) (done Result, err error) {
 		return done, fmt.Errorf("store %s: %d bytes, %v; allowed: a store's file", c.Path, info.Size(), info.Mode())
 	}
 	err = rows.OpenToRead(c.Path, c.LockTimeout, func(tx *bolt.Tx, file io.ReaderAt) error {
-		if err := rows.CheckPages(tx, file, pages.Check{Pace: rows.UntilDone(ctx)}); err != nil {
+		if err := rows.CheckPages(tx, file, pages.Check{Stop: ctx.Err}); err != nil {
 			return err
 		}
 		v := &verifier{Config: c, ctx: ctx}

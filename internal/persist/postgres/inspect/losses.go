@@ -51,21 +51,13 @@ func Lost(ctx context.Context, c *pgx.Conn) (lost []Loss, err error) {
 	var note, head []byte
 	var number *int64
 	_, err = pgx.ForEachRow(found, []any{&name, &note, &number, &head}, func() error {
-		text, err := rows.Unseal(rows.MetaBucket, []byte(name), note)
-		if err != nil {
-			return err
-		}
-		at, err := ParseNote(text)
+		at, err := rows.Parse(rows.MetaBucket, []byte(name), note, ParseNote)
 		if err != nil {
 			return err
 		}
 		l := Loss{Ledger: strings.TrimPrefix(name, NoteRow+LostNote), Position: at.Position}
 		if number != nil {
-			value, err := rows.Unseal(rows.HeadsBucket, rows.NumberKey(uint64(*number)), head)
-			if err != nil {
-				return err
-			}
-			if h, err := rows.ParseHead(uint64(*number), value); err != nil || !h.Unreconciled {
+			if h, err := rows.UnsealHead(uint64(*number), head); err != nil || !h.Unreconciled {
 				return err
 			}
 		}

@@ -124,15 +124,8 @@ func laneRows(ctx context.Context, tx pgx.Tx, number uint64, all lanes) (stored 
 	_, err = pgx.ForEachRow(found, []any{&name, &principal, &value}, func() error {
 		read += int64(len(value))
 		w := ledger.Writer{Principal: string(principal), Name: string(name)}
-		key := rows.AppendWriter(nil, number, w)
-		content, err := rows.Unseal(rows.WritersBucket, key, value)
-		if err != nil {
-			return err
-		}
-		if stored[w], err = rows.ParseLane(content); err != nil {
-			return rows.Damaged(rows.WritersBucket, key, "%v", err)
-		}
-		return nil
+		stored[w], err = rows.Parse(rows.WritersBucket, rows.AppendWriter(nil, number, w), value, rows.ParseLane)
+		return err
 	})
 	return stored, read, err
 }
@@ -160,11 +153,7 @@ func checkIndex(ctx context.Context, tx pgx.Tx, number uint64, index map[[2]uint
 			return rows.Damaged(rows.SequencesBucket, key, "missing")
 		}
 		read += int64(len(value))
-		content, err := rows.Unseal(rows.SequencesBucket, key, value)
-		if err != nil {
-			return err
-		}
-		got, err := rows.NumberIn(rows.SequencesBucket, key, content)
+		got, err := rows.Parse(rows.SequencesBucket, key, value, rows.ParseUint64)
 		if want := index[[2]uint64{uint64(lane), uint64(block)}]; err == nil && got != want {
 			err = rows.Damaged(rows.SequencesBucket, key, "position %d; the log has %d", got, want)
 		}

@@ -198,23 +198,19 @@ func (s Sweeper) slice(ctx context.Context, c *pgx.Conn, l named, from Place) (n
 }
 
 func readHead(ctx context.Context, tx pgx.Tx, number uint64) (ledger.Head, error) {
-	key := rows.NumberKey(number)
 	var position int64
 	var value []byte
 	const question = "SELECT position, value FROM heads WHERE number = $1"
 	err := tx.QueryRow(ctx, question, int64(number)).Scan(&position, &value)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return ledger.Head{}, rows.Damaged(rows.HeadsBucket, key, "missing")
-	}
-	if err == nil {
-		value, err = rows.Unseal(rows.HeadsBucket, key, value)
+		return ledger.Head{}, rows.Damaged(rows.HeadsBucket, rows.NumberKey(number), "missing")
 	}
 	if err != nil {
 		return ledger.Head{}, err
 	}
-	h, err := rows.ParseHead(number, value)
+	h, err := rows.UnsealHead(number, value)
 	if err != nil {
-		return ledger.Head{}, rows.Damaged(rows.HeadsBucket, key, "%v", err)
+		return ledger.Head{}, err
 	}
 	return h.At, h.Agrees(position)
 }
