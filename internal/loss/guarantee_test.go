@@ -103,6 +103,16 @@ func lossOf(t *testing.T, m mechanism.Mechanism) loss.Loss {
 	return l
 }
 
+// A bound on K whose slope is so large that one more is the same number has no pair, and that is found out.
+func TestGuaranteeWithoutPair(t *testing.T) {
+	for _, slope := range []float64{1e3, 0x1p53, 1e100, 1e300} {
+		g := loss.NewGuarantee(0, []loss.Knot{{S: 1, K: slope}})
+		if starts, _, ok := g.Begins(); ok {
+			t.Errorf("slope %v: the pair begins at %v; want none, as its slope is above 700", slope, starts)
+		}
+	}
+}
+
 // A table is cut down to its convex hull, whatever it says in between: 2·1 at s = 2 is
 // above the line from 0 to 1 at s = 4.
 func TestRenyiTableIsItsHull(t *testing.T) {

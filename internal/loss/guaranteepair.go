@@ -84,7 +84,7 @@ func (g Guarantee) pair() *declaredPair {
 			continue
 		}
 		if math.IsInf(hi, 1) {
-			for hi = lo + 1; missing(p.placeOn(e, hi)) < 0; hi = lo + 2*(hi-lo) {
+			for hi = lo + math.Max(1, lo); missing(p.placeOn(e, hi)) < 0; hi = lo + 2*(hi-lo) {
 				if hi > 1e200 {
 					return nil
 				}
