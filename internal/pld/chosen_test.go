@@ -53,6 +53,19 @@ func TestBestOfAgainstOrders(t *testing.T) {
 	}
 }
 
+// So far in the tail that nothing is attained by the scores' curve, what dominates is still the answer.
+func TestBestOfFarInTheTail(t *testing.T) {
+	run := mechanism.RepeatAndSelect{Mean: 10, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}
+	c := pldtest.Losses(t, mechanism.Event{Mechanism: run, Count: 1})
+	near, _ := Epsilon(c, 1e-100, Wanted{})
+	for _, delta := range []float64{1e-200, 1e-300, math.SmallestNonzeroFloat64} {
+		e, reason := Epsilon(c, delta, Wanted{})
+		if reason == "" && !(e.Lower <= e.Upper && e.Upper >= near.Lower) {
+			t.Errorf("δ = %v: %+v, and %+v at 1e-100", delta, e, near)
+		}
+	}
+}
+
 // What is attained is below what dominates, with other releases and when it is done twice, and close to it.
 func TestBestOfFromBelow(t *testing.T) {
 	run := mechanism.RepeatAndSelect{Mean: 10, Mechanism: mechanism.Gaussian{NoiseMultiplier: 4}}

@@ -32,7 +32,9 @@ func attainedRun(runs loss.Composition, above, below [2]profile, deepest float64
 	}
 	var corners [2]profile
 	for d := range corners {
-		corners[d] = under(below[d], above[d], above[1-d])
+		if corners[d] = under(below[d], above[d], above[1-d]); len(corners[d]) == 0 {
+			return outcomes{}
+		}
 	}
 	o, ok := outcomesOf(corners, in)
 	if !ok || o.atoms != [2]float64{} {
