@@ -15,6 +15,9 @@ func (q *queue) decide(items []item) { fleet.UntilWritten(items, q.try, q.fail) 
 // fail answers items that could not be written.
 func (q *queue) fail(items []item, err error) { q.answer(items, nil, err) }
 
+// mostKept is how many entries a batch has whose memory is used again.
+const mostKept = 64
+
 // try decides items on the committed state, writes what was accepted and answers them; or returns why
 // nothing was written.
 func (q *queue) try(items []item) error {
@@ -30,6 +33,9 @@ func (q *queue) try(items []item) error {
 	m := r.members[0]
 	q.answer(items, m, nil)
 	wrote := m.hashes != nil
+	if m.batch != nil && len(m.batch.Entries()) <= mostKept {
+		q.k.batches.Put(m.batch)
+	}
 	*m = member{}
 	if wrote {
 		q.leaveRoom()

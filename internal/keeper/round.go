@@ -21,7 +21,10 @@ func (m *member) begin(ctx context.Context) error {
 	m.q.attempt++
 	clear(m.q.begun)
 	err := m.q.read(ctx, func(s *ledger.State) {
-		m.batch = ledger.NewBatch(s) // nobody else changes the state, so no lock is needed to read it later
+		if m.batch, _ = m.q.k.batches.Get().(*ledger.Batch); m.batch == nil {
+			m.batch = &ledger.Batch{}
+		}
+		m.batch.Restart(s) // nobody else changes the state, so no lock is needed to read it later
 		m.parent = s.Parent()
 	})
 	if err != nil {

@@ -32,6 +32,7 @@ type Keeper struct {
 	idleWorkers atomic.Int64
 	waiting     atomic.Int64 // requests in all queues
 	rooms       sync.Pool    // of *[]item, each empty
+	batches     sync.Pool    // of *ledger.Batch, for their memory
 
 	lanes     atomic.Int64 // open streams
 	laneBytes atomic.Int64 // approximately, of their requests that are not yet decided

@@ -26,6 +26,7 @@ type Batch struct {
 	total   uint64
 	closed  bool
 	draft   *budget.Draft // of the state's account; nil without budgets
+	drafted budget.Draft  // in which draft is
 
 	held     reservations // the state's until one is changed
 	ownsHeld bool
@@ -45,16 +46,25 @@ type Batch struct {
 // NewBatch starts an empty batch on top of s, which must not change until the
 // batch is applied or discarded.
 func NewBatch(s *State) *Batch {
-	b := &Batch{
+	b := &Batch{}
+	b.Restart(s)
+	return b
+}
+
+// Restart makes of b what NewBatch makes, in the memory that b has. Nothing that b has returned may be in use any more.
+func (b *Batch) Restart(s *State) {
+	clear(b.entries)
+	*b = Batch{
 		state:  s,
 		total:  s.summary.Total,
 		closed: s.summary.Closed,
 		held:   s.held, amended: s.amended,
+		entries: b.entries[:0], totals: b.totals.emptied(), last: b.last.emptied(), moving: b.moving.emptied(),
+		drafted: b.drafted,
 	}
 	if s.account != nil {
-		b.draft = s.account.Draft()
+		b.draft = s.account.Draft(&b.drafted)
 	}
-	return b
 }
 
 // Grow makes room for n more entries at once.

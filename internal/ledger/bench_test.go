@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -25,7 +26,7 @@ func BenchmarkBudgetCheck(b *testing.B) {
 	for name, spec := range map[string]Spec{"plan": planned, "rdp": filter(rdp), "rdp and zcdp": filter(rdp, zcdp)} {
 		for distinct := range 2 {
 			b.Run(fmt.Sprintf("%s/distinct=%d", name, distinct+1), func(b *testing.B) {
-				d := NewState(resolved(b, spec)).account.Draft()
+				d := NewState(resolved(b, spec)).account.Draft(&budget.Draft{})
 				for i := range b.N {
 					if err := d.Take(events[i%(distinct+1)]); err != nil {
 						b.Fatal(err)
@@ -40,7 +41,7 @@ func BenchmarkBudgetCheck(b *testing.B) {
 func BenchmarkBudgetRefusal(b *testing.B) {
 	d := NewState(resolved(b,
 		filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1, Delta: 1e-5, Order: 12}))).
-		account.Draft()
+		account.Draft(&budget.Draft{})
 	for b.Loop() {
 		if d.Take([]mechanism.Event{event(0.3, 1)}) == nil {
 			b.Fatal("accepted")

@@ -32,6 +32,12 @@ func (f *few[K, V]) get(key K) *V {
 	return nil
 }
 
+// emptied is an empty one in the same memory.
+func (f *few[K, V]) emptied() few[K, V] {
+	clear(f.list)
+	return few[K, V]{list: f.list[:0]}
+}
+
 // put sets the value of a key.
 func (f *few[K, V]) put(key K, value V) {
 	if there := f.get(key); there != nil {

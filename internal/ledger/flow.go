@@ -26,6 +26,13 @@ type moving struct {
 	parts []mechanism.Part
 }
 
+// emptied is an empty one in the same memory.
+func (x *moving) emptied() moving {
+	clear(x.list)
+	clear(x.parts)
+	return moving{x.list[:0], x.parts[:0]}
+}
+
 // of lists what an entry moves, given the reservations that are open before it. The list holds until the next one.
 func (x *moving) of(l *reservations, e *Entry, d *Details) []Move {
 	x.list = x.list[:0]

@@ -60,9 +60,13 @@ func (s *State) priced(tail []Record) bool {
 // Apply makes a batch part of the state, after the store has applied it and
 // returned the new head.
 func (s *State) Apply(b *Batch, head Head) {
-	for _, c := range b.changes() {
-		s.add(c.Mechanism, c.Total-s.count(c.Index))
+	for _, m := range b.added {
+		s.learn(m)
 	}
+	for _, t := range b.totals.list {
+		s.parts[t.key].Count = t.value
+	}
+	s.summary.Total = b.total
 	if b.draft != nil {
 		s.account = b.draft.Account
 		s.account.Apply(b.draft)
@@ -73,16 +77,10 @@ func (s *State) Apply(b *Batch, head Head) {
 	s.summary.Head = head
 }
 
-// add adds modulo 2⁶⁴, so that refunds take away.
-func (s *State) add(m mechanism.Mechanism, count uint64) {
-	i, ok := s.find(m)
-	if !ok {
-		i = len(s.parts)
-		s.index[m] = i
-		s.parts = append(s.parts, mechanism.Part{Mechanism: m})
-		s.bytes += mechanism.Size(m)
-		s.summary.Distinct = len(s.parts)
-	}
-	s.parts[i].Count += count
-	s.summary.Total += count
+// learn adds a mechanism that is new in the ledger.
+func (s *State) learn(m mechanism.Mechanism) {
+	s.index[m] = len(s.parts)
+	s.parts = append(s.parts, mechanism.Part{Mechanism: m})
+	s.bytes += mechanism.Size(m)
+	s.summary.Distinct = len(s.parts)
 }

@@ -84,6 +84,9 @@ func (b *Batch) set(r Reservation) {
 // opened lists the changed reservations as they are after the batch, those with
 // nothing left too if the state has them.
 func (b *Batch) opened() (list []Reservation) {
+	if len(b.changed) == 0 {
+		return nil
+	}
 	for _, position := range slices.Sorted(maps.Keys(b.changed)) {
 		r, open := b.held.Open[position]
 		if _, before := b.state.held.Open[position]; open || before {

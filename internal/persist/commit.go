@@ -42,7 +42,8 @@ const maxGroupBytes = 8 << 20
 // committer makes groups of operations durable, each group in one transaction.
 type committer struct {
 	*Store
-	nextKey uint64 // of the log
+	nextKey uint64            // of the log
+	numbers map[string]uint64 // of some of the ledgers, by name
 	arena   arena
 	change  book.Change
 	paths   pages.Paths // for its memory
@@ -65,9 +66,14 @@ func (c *committer) commit(ops []*operation) int {
 	c.arena.reset()
 	defer c.paths.Reset(pages.File{}) // nothing refers to what bbolt may unmap
 	w := &writing{
-		View: rows.View{Tx: tx, File: c.space.file, Paths: &c.paths}, nextKey: c.nextKey,
+		View: rows.View{Tx: tx, File: c.space.file, Paths: &c.paths}, nextKey: c.nextKey, numbers: c.numbers,
 		store: c.id, limit: c.config.MaxBatchBytes, arena: &c.arena, change: &c.change,
 	}
+	defer func() {
+		if c.nextKey != w.nextKey { // what was begun is not there, and its numbers are given again
+			clear(c.numbers)
+		}
+	}()
 	n := 0
 	for ; n < len(ops) && w.bytes < maxGroupBytes; n++ {
 		o := ops[n]

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -264,6 +265,48 @@ func TestNoRoom(t *testing.T) {
 		t.Errorf("Append with room again = %v", err)
 	}
 	mustCreate(t, s, "c")
+}
+
+// TestNumbersOfAbandoned abandons a commit that makes a ledger and looks for it. Its number is then another ledger's,
+// and what is appended to the first one later must not look for it there.
+func TestNumbersOfAbandoned(t *testing.T) {
+	full := false
+	s := mustOpen(t, Config{Path: filepath.Join(t.TempDir(), "s.db"), AllocationStep: 4096,
+		hooks: hooks{noSync: true, allocate: func(f *os.File, from, to int64) error {
+			if full {
+				return syscall.ENOSPC
+			}
+			return allocate(f, from, to)
+		}}})
+	defer s.Close()
+	c := &committer{Store: s, numbers: map[string]uint64{}}
+	if err := s.view(func(v *rows.View) (err error) {
+		c.nextKey, err = v.Next()
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	commit := func(ops ...*operation) error {
+		c.commit(ops)
+		return ops[0].err
+	}
+	create := func(name string) *operation {
+		return &operation{create: &creation{genesis: storetest.Genesis(name)}}
+	}
+	full, s.space.allocated = true, 0
+	err := commit(create("one"), &operation{batch: []ledger.Proposal{{Ledger: "one"}}})
+	if !errors.Is(err, ledger.ErrUnavailable) {
+		t.Fatalf("without room: %v", err)
+	}
+	full = false
+	for _, name := range []string{"two", "one"} {
+		if err := commit(create(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := commit(&operation{batch: []ledger.Proposal{propose(t, s, "one", lane1(0))}}); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestHeadroomIsAllocated compares what ensure promises with the file's blocks.

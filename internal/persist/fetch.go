@@ -25,17 +25,25 @@ func (s *Store) fetching(read func(*rows.View) error) error {
 	})
 }
 
+// nothing was fetched yet, as mostly nothing has to be.
+var nothing = map[cold.Ref][]byte{}
+
 // fetchFor runs do again and again, with one more block each time, until that is enough or one cannot be read.
 func (s *Store) fetchFor(do func(fetched map[cold.Ref][]byte) error) error {
-	for fetched := (map[cold.Ref][]byte{}); ; {
+	for fetched := nothing; ; {
 		err := do(fetched)
-		var away *rows.AwayError
-		if !errors.As(err, &away) {
+		away, ok := errors.AsType[*rows.AwayError](err)
+		if !ok {
 			return err
 		}
-		if fetched[away.Ref], err = s.fetch(s.config.Stop, away); err != nil {
+		block, err := s.fetch(s.config.Stop, away)
+		if err != nil {
 			return err
 		}
+		if len(fetched) == 0 {
+			fetched = map[cold.Ref][]byte{}
+		}
+		fetched[away.Ref] = block
 	}
 }
 

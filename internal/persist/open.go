@@ -166,7 +166,7 @@ func (s *Store) open() error {
 		step = func(least int64) (bool, error) { return h(s, least) }
 	}
 	s.upkeep.start(tail, step)
-	c := &committer{Store: s, nextKey: nextKey}
+	c := &committer{Store: s, nextKey: nextKey, numbers: map[string]uint64{}}
 	s.commits = group.Start(s.config.GroupWait, c.commit, func(o *operation) { close(o.done) })
 	go s.watch()
 	return nil

@@ -60,8 +60,7 @@ func (s *Store) damage(err error) {
 // damagedPage is damage for what a commit met: a damaged row of one ledger is that
 // ledger's alone, a damaged page is everybody's.
 func (s *Store) damagedPage(err error) {
-	var d *pages.Damage
-	if errors.As(err, &d) {
+	if _, ok := errors.AsType[*pages.Damage](err); ok {
 		s.refuse(err)
 	}
 }

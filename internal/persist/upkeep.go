@@ -15,7 +15,7 @@ const (
 	// tailMost and tailLeast are how many bytes of rows make upkeep begin, and end. Few commits are ever behind the
 	// head when they are dealt out, and each ledger has several entries among many bytes. Who reads older ones of them
 	// goes through the tail from its end.
-	tailMost  = 4 << 20
+	tailMost  = 8 << 20
 	tailLeast = 1 << 20
 	// idleAfter is how long nothing is appended before upkeep deals all of the tail out that may be.
 	idleAfter = time.Minute

@@ -17,10 +17,11 @@ import (
 // transaction.
 type writing struct {
 	rows.View
-	store     string // its identifier
-	nextKey   uint64 // of the log
-	endProven bool   // the pages at the end of the log, where every record goes
-	limit     int    // bytes of one operation
+	store     string            // its identifier
+	nextKey   uint64            // of the log
+	numbers   map[string]uint64 // as of committer.numbers
+	endProven bool              // the pages at the end of the log, where every record goes
+	limit     int               // bytes of one operation
 	puts      int
 	bytes     int   // of keys and values put
 	tail      int64 // bytes of the values put into the tail
@@ -240,9 +241,28 @@ func (w *writing) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	return hashes, nil
 }
 
+// mostNumbers is how many numbers of ledgers are kept in memory.
+const mostNumbers = 4096
+
+// find is Find, which looks up once what number a ledger has.
+func (w *writing) find(name string) (rows.Head, error) {
+	number, known := w.numbers[name]
+	if !known {
+		var err error
+		if number, err = w.Number(name); err != nil {
+			return rows.Head{}, err
+		}
+		if len(w.numbers) >= mostNumbers {
+			clear(w.numbers)
+		}
+		w.numbers[name] = number
+	}
+	return w.Head(number)
+}
+
 // propose stages one proposal, if its ledger is where the proposal expects it.
 func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
-	h, err := w.Find(p.Ledger)
+	h, err := w.find(p.Ledger)
 	begins, err := book.Found(p, err)
 	if begins {
 		h, _, err = w.begin(*p.Genesis)

@@ -125,7 +125,7 @@ func New(terms Terms, spent, held []mechanism.Part, found *Prices) *Account {
 			a.plan[p.Mechanism] = p.Count
 		}
 	}
-	d := a.Draft()
+	d := a.Draft(&Draft{})
 	for _, p := range spent {
 		if p.Count > 0 { // not all was refunded
 			d.add(a.line(p.Mechanism), p.Count)
@@ -184,8 +184,8 @@ func (a *Account) Knows(events []mechanism.Event) bool {
 	return true
 }
 
-// Draft starts changes on top of a, which ends older drafts.
-func (a *Account) Draft() *Draft {
+// Draft starts changes on top of a, in d, which ends older drafts.
+func (a *Account) Draft(d *Draft) *Draft {
 	if a.idle > MaxIdleLines {
 		for m, l := range a.lines {
 			if l.used == 0 {
@@ -195,8 +195,9 @@ func (a *Account) Draft() *Draft {
 		a.idle, a.recent = 0, [4]recent{}
 	}
 	a.drafts++
-	d := &Draft{Account: a, number: a.drafts, excess: a.excess, work: a.Work}
-	d.used = append(d.few[:0], a.Used...)
+	clear(d.changed)
+	*d = Draft{Account: a, number: a.drafts, excess: a.excess, work: a.Work, used: append(d.used[:0], a.Used...),
+		changed: d.changed[:0]}
 	return d
 }
 
@@ -228,7 +229,6 @@ type Draft struct {
 	used    []Usage
 	held    []Usage // nil until it changes
 	changed []*line
-	few     [4]Usage
 }
 
 // count is what is used of a line.

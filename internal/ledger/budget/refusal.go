@@ -183,7 +183,9 @@ func (d *Draft) left(p mechanism.Part) PlanLeft {
 }
 
 // Shortfalls lists what parts break on top of the account as it is.
-func (a *Account) Shortfalls(parts []mechanism.Part) []Shortfall { return a.Draft().shortfalls(parts) }
+func (a *Account) Shortfalls(parts []mechanism.Part) []Shortfall {
+	return a.Draft(&Draft{}).shortfalls(parts)
+}
 
 func (d *Draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
 	if d.plan != nil {

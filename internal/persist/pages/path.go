@@ -182,11 +182,12 @@ func (p *Paths) rows(bucket string, leaf *page) error {
 	if p.Row == nil || p.checked[leaf] {
 		return nil
 	}
+	of := []byte(bucket)
 	for i := range leaf.count {
 		if leaf.bucket(i) {
 			return damage(leaf.id, "bucket "+Text(leaf.key(i)), "a value")
 		}
-		if err := p.Row([]byte(bucket), leaf.key(i), leaf.value(i)); err != nil {
+		if err := p.Row(of, leaf.key(i), leaf.value(i)); err != nil {
 			return err
 		}
 	}

@@ -199,11 +199,11 @@ type verdict struct {
 // The request is a message, or the encoded bytes of a ReportRequest. The passage is not nil even
 // if the call may not pass.
 func (g *Gate) Enter(method string, who Identity, request any) (*Passage, error) {
-	p := &Passage{gate: g, who: who, method: path.Base(method)}
+	p := &Passage{gate: g, who: who, method: method}
 	r, ok := rules()[method]
 	if !ok {
 		p.decided.Store(&verdict{policy: g.policy.Load(), err: fmt.Errorf("%w: there is no rule for %s",
-			ErrDenied, p.method)})
+			ErrDenied, path.Base(method))})
 		return p, p.decided.Load().err
 	}
 	p.rule, p.subject = r, r.about(request)
@@ -367,7 +367,8 @@ func (e *missingRight) about() string {
 }
 
 func (p *Passage) need(policy *access.Policy, on string) error {
-	return &missingRight{p.who.Principal, p.method, on, cmp.Or(policy.Contact, "whoever runs the daemon"), p.rule.role}
+	return &missingRight{p.who.Principal, path.Base(p.method), on,
+		cmp.Or(policy.Contact, "whoever runs the daemon"), p.rule.role}
 }
 
 // entered is the verdict by which the call was let in, or the newest message of a stream. A policy that has come into
