@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpaccountant/accountant/internal/durable"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
@@ -54,8 +55,10 @@ type place interface {
 	fmt.Stringer
 	// left returns where the ledgers of the store were moved to; nil if they were not.
 	left(ctx context.Context) (*rows.Left, error)
-	// free returns an error unless a store can be made there.
+	// free returns an error if something is there.
 	free(ctx context.Context) error
+	// prepare makes the tables or the directory in which arrive makes the store.
+	prepare(ctx context.Context) error
 	// leave verifies the store, and marks it as moved to another place.
 	leave(ctx context.Context, to string, p progress) error
 	// mark replaces that mark.
@@ -137,8 +140,10 @@ func (m movers) move(ctx context.Context, stdout, stderr io.Writer) (err error) 
 			"was cut off; or --again, if no daemon was ever started there and what is there was removed", m.from,
 			left.To, left.At)
 	default:
-		if err := m.to.free(ctx); err != nil {
-			return fmt.Errorf("nothing was moved: %w", err)
+		for _, step := range []func(context.Context) error{m.to.free, m.to.prepare} {
+			if err := step(ctx); err != nil {
+				return fmt.Errorf("nothing was moved: %w", err)
+			}
 		}
 		if err := m.from.leave(ctx, m.to.String(), p); err != nil {
 			return err
@@ -175,6 +180,8 @@ func (d directory) free(context.Context) error {
 	return err
 }
 
+func (d directory) prepare(context.Context) error { return durable.MakeDirectory(string(d)) }
+
 func (d directory) leave(ctx context.Context, to string, p progress) error {
 	return persist.Leave(ctx, d.store(), to, p.of(persist.StepVerify))
 }
@@ -208,6 +215,8 @@ func (d database) free(ctx context.Context) error {
 	}
 	return err
 }
+
+func (d database) prepare(ctx context.Context) error { return postgres.MakeTables(ctx, d.Config) }
 
 func (d database) leave(ctx context.Context, to string, p progress) error {
 	file, remove, err := d.file(ctx)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 )
@@ -141,4 +144,24 @@ func TestMoveThroughKills(t *testing.T) {
 	}
 	d.stop(syscall.SIGTERM)
 	verified(t, from)
+}
+
+// Where no store can be made, nothing is moved, and the ledgers are served as before.
+func TestMoveToAnotherProgramsTables(t *testing.T) {
+	from := dataDir(t)
+	startBy(t, binary, "--listen", "", "--http", "", "--data", from).stop(syscall.SIGTERM)
+	to := pgtest.Database(t)
+	db, err := pgx.Connect(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec(t.Context(), "CREATE TABLE ledgers (a int)")
+	if err := errors.Join(err, db.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := exitCode(t, "move", from, to)
+	if code != 1 || !strings.Contains(stderr, "nothing was moved: ") || !strings.Contains(stderr, "a table ledgers") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+	startBy(t, binary, "--listen", "", "--http", "", "--data", from).stop(syscall.SIGTERM)
 }

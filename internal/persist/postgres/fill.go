@@ -33,18 +33,26 @@ var errOther = fmt.Errorf("%w: it is not what the file has", ledger.ErrDamaged)
 // Name is the address of the database, without the user and a password.
 func (c Config) Name() string { return c.name() }
 
+// MakeTables makes the tables of a store in a database that has none, and none of another program's with their names.
+func MakeTables(ctx context.Context, c Config) error {
+	pool, err := c.parse()
+	if err == nil {
+		err = migrate(ctx, pool.ConnConfig, "")
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: %w", c.name(), reach.Explained(err))
+	}
+	return nil
+}
+
 // Fill makes the store of a verified bbolt file in a database that has none, in one transaction: all
 // of it is there afterwards, or nothing. It then reads everything back, and compares. A database that
 // has this very store, because an earlier Fill was cut off after its commit, is only compared. It returns the store's
 // identifier and contents.
 func Fill(ctx context.Context, c Config, file string, progress func(done, total uint64)) (
 	id string, want record.Contents, err error) {
-	pool, err := c.parse()
-	if err != nil {
+	if err := MakeTables(ctx, c); err != nil {
 		return "", want, err
-	}
-	if err := migrate(ctx, pool.ConnConfig, ""); err != nil {
-		return "", want, fmt.Errorf("store %s: %w", c.name(), reach.Explained(err))
 	}
 	conn, err := c.connect(ctx)
 	if err != nil {
