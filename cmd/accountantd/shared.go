@@ -91,8 +91,8 @@ func promised(store *postgres.Store, requireStandby bool) error {
 			"allowed", "synchronous_standby_names, and --require-standby: docs/fleet.md")
 	}
 	if apart := p.Ahead.Abs() - p.Within; apart > time.Second {
-		slog.Warn("the clocks of the database's machine and of this one differ: entries have the time of the daemon "+
-			"that wrote them", "ahead", p.Ahead, "allowed", "NTP on both")
+		slog.Warn("the clocks of the database's machine and of this one differ: this daemon goes by the database's",
+			"ahead", p.Ahead, "allowed", "NTP on both")
 	}
 	if !p.Fsync || !p.FullPageWrites {
 		slog.Warn("the database may lose or damage what it has acknowledged when its machine crashes",

@@ -214,8 +214,7 @@ func clockFinding(f inspect.Facts) finding {
 	text := fmt.Sprintf("the server's clock is %v %s this machine's, give or take %v", round(apart), which,
 		max(time.Millisecond, round(f.Within)))
 	if apart-f.Within > mostApart {
-		return finding{"clocks", foundWarn, text, "run NTP on both: entries have the time of the daemon that wrote " +
-			"them, and reservations end by it"}
+		return finding{"clocks", foundWarn, text, "run NTP on both: daemons go by the server's clock"}
 	}
 	return finding{"clocks", foundOK, text, ""}
 }
