@@ -39,8 +39,8 @@ type stand struct {
 	ledger.Checkpoint           // totals and open reservations
 }
 
-// keptHead begins the file; its number is that of what follows and of how digests are made.
-const keptHead = "accountant kept 1\n"
+// KeptHead begins the file. Its number is that of what follows and of how digests are made.
+const KeptHead = "accountant kept 1\n"
 
 // errKept says that a file is none that Append has made.
 var errKept = errors.New("it is damaged, or was kept by another version of this program; allowed: a file of " +
@@ -49,7 +49,7 @@ var errKept = errors.New("it is damaged, or was kept by another version of this 
 // Append appends the file's content, which ends with its SHA-256.
 func (k *Kept) Append(b []byte) ([]byte, error) {
 	start := len(b)
-	b = appendText(append(b, keptHead...), []byte(k.StoreID))
+	b = appendText(append(b, KeptHead...), []byte(k.StoreID))
 	b = binary.AppendUvarint(b, uint64(len(k.ledgers)))
 	for _, name := range slices.Sorted(maps.Keys(k.ledgers)) {
 		s := k.ledgers[name]
@@ -90,7 +90,7 @@ func appendText(b, text []byte) []byte {
 // ReadKept reads what Append has appended.
 func ReadKept(b []byte) (*Kept, error) {
 	body := b[:max(0, len(b)-sha256.Size)]
-	rest, begins := bytes.CutPrefix(body, []byte(keptHead))
+	rest, begins := bytes.CutPrefix(body, []byte(KeptHead))
 	if sum := sha256.Sum256(body); !begins || !bytes.Equal(sum[:], b[len(body):]) {
 		return nil, errKept
 	}

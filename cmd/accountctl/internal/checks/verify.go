@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -287,6 +289,9 @@ func (v *verification) whole(ctx context.Context, path string, progress *cli.Pro
 			return verifyfile.Result{}, cli.BadFile(v.since, err)
 		}
 	}
+	if err := replaceable(v.keep); err != nil {
+		return verifyfile.Result{}, err
+	}
 	done, err := verifyfile.File(ctx, config)
 	if errors.Is(err, ledger.ErrAway) && v.backup != "" && v.cold == (cold.Place{}) {
 		err = fmt.Errorf("%w, or say where they are now: --cold, --cold-key", err)
@@ -299,6 +304,25 @@ func (v *verification) whole(ctx context.Context, path string, progress *cli.Pro
 		err = durable.WriteFile(v.keep, content)
 	}
 	return done, err
+}
+
+// replaceable refuses to have something else than what was kept before replaced, such as the store itself.
+func replaceable(keep string) error {
+	f, err := os.Open(keep)
+	if errors.Is(err, fs.ErrNotExist) { // or there is no --keep
+		return nil
+	}
+	if err != nil {
+		return cli.BadFile(keep, err)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, int64(len(verifyfile.KeptHead))))
+	if err == nil && string(b) != verifyfile.KeptHead {
+		err = errors.New("it is there, and not of --keep; allowed: a new file, or one that --keep has written")
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return cli.BadFile(keep, err)
+	}
+	return nil
 }
 
 // copied copies a database to a file.
