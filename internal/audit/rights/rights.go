@@ -48,6 +48,8 @@ type since struct {
 	position uint64 // of its entry in system:access
 	time     time.Time
 	policy   *access.Policy // nil: none was in force
+
+	instead *uint64 // position of the policy that an entry names, which by times alone had been replaced
 }
 
 // Add adds an entry of the ledger system:access, and its place in the log of all ledgers, if that is known.
@@ -160,13 +162,18 @@ func (l *Ledger) policy(record, position, named uint64, at time.Time) (since, er
 	} else if at.After(l.clock) {
 		l.clock = at
 	}
-	if slices.ContainsFunc(list[i:n], func(s since) bool { return l.clock.Sub(s.time) > late }) {
+	replaced := slices.ContainsFunc(list[i:n], func(s since) bool { return l.clock.Sub(s.time) > late })
+	if replaced {
 		i = n
 	}
 	if i == 0 {
 		return since{}, nil // before the first policy everybody might do everything
 	}
-	return list[i-1], nil
+	s := list[i-1]
+	if replaced && record == 0 {
+		s.instead = &named
+	}
+	return s, nil
 }
 
 // before reports whether the policy was recorded before something was written. Where the log of all ledgers is not
@@ -233,7 +240,12 @@ func (s since) lacks(name string, position uint64, what, by string, need access.
 
 // where names the policy.
 func (s since) where() string {
-	return fmt.Sprintf(", by the access policy of entry %d of %s", s.position, ledger.AccessLedger)
+	text := fmt.Sprintf(", by the access policy of entry %d of %s", s.position, ledger.AccessLedger)
+	if s.instead != nil {
+		text += fmt.Sprintf(", which by its time had replaced the one that the entry names, %d; if the daemon's "+
+			"clock was set back, verify --data, --backup or --store knows which came first", *s.instead)
+	}
+	return text
 }
 
 // mayOwn reports whether a principal may be the daemon's owner: the entry does not say on which
