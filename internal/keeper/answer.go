@@ -16,7 +16,7 @@ func (q *queue) decide(items []item) { fleet.UntilWritten(items, q.try, q.fail) 
 func (q *queue) fail(items []item, err error) { q.answer(items, nil, err) }
 
 // mostKept is how many entries a batch has whose memory is used again.
-const mostKept = 64
+const mostKept = 2048
 
 // try decides items on the committed state, writes what was accepted and answers them; or returns why
 // nothing was written.
@@ -56,19 +56,16 @@ func (q *queue) answer(items []item, m *member, failure error) {
 	for i := range items {
 		it := &items[i]
 		result, err := Result{}, failure
-		drop := false
-		if i < len(q.round.verdicts) {
-			v := &q.round.verdicts[i]
-			drop = v.kind == dropped
-			switch {
-			case v.kind == settled || failure == nil && v.err != nil:
-				result, err = v.result, v.err
-			case failure == nil && v.entry >= 0 && !drop:
-				result = Result{m.receipt(v.entry), v.replayed}
-				if !v.replayed {
-					it.w.last, it.w.at, it.w.first = it.request.Sequence, result.Receipt.Position,
-						receipt{it.request.Digest, result.Receipt}
-				}
+		v := &it.verdict
+		drop := v.kind == dropped
+		switch {
+		case v.kind == settled || failure == nil && v.err != nil:
+			result, err = v.result, v.err
+		case failure == nil && v.entry >= 0 && !drop:
+			result = Result{m.receipt(v.entry), v.replayed}
+			if !v.replayed {
+				it.w.last, it.w.at, it.w.first = it.request.Sequence, result.Receipt.Position,
+					receipt{it.request.Digest, result.Receipt}
 			}
 		}
 		if it.lane != nil {

@@ -50,7 +50,10 @@ func (r *round) of(q *queue) *member {
 func (r *round) decide(queues []*queue, items []item) (err error) {
 	t := r.k.config.Batch.begin(queues[0].name, len(items))
 	defer func() { t.end(err) }()
-	r.now, r.verdicts, r.held = r.k.Now(), r.verdicts[:0], nil
+	r.now, r.held = r.k.Now(), nil
+	for i := range items {
+		items[i].verdict = verdict{}
+	}
 	if err := r.begin(context.Background(), queues); err != nil {
 		return err
 	}
@@ -63,7 +66,7 @@ func (r *round) decide(queues []*queue, items []item) (err error) {
 		m.batch.Grow(len(items))
 	}
 	for i := range items {
-		r.verdicts = append(r.verdicts, r.judge(&items[i]))
+		items[i].verdict = r.judge(&items[i])
 		if c := items[i].call; c != nil {
 			t.caller(c.origin)
 		}
@@ -192,7 +195,7 @@ func (r *round) compare(items []item) error {
 		}
 	}
 	for i := range items {
-		if v := &r.verdicts[i]; v.kind != answered || v.err == nil && v.entry >= 0 {
+		if v := &items[i].verdict; v.kind != answered || v.err == nil && v.entry >= 0 {
 			continue
 		}
 		add(items[i].w.q)

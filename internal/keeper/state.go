@@ -97,11 +97,10 @@ type queue struct {
 
 // round is what is decided at once: requests, in order, on ledgers that stand still.
 type round struct {
-	k        *Keeper
-	now      time.Time
-	members  []*member
-	held     map[*queue]*member // the members, where there are several
-	verdicts []verdict          // of the items, in order
+	k       *Keeper
+	now     time.Time
+	members []*member
+	held    map[*queue]*member // the members, where there are several
 }
 
 // member is a ledger that stands still until what is decided on it is written.
@@ -160,6 +159,7 @@ type item struct {
 	call    *call
 	lane    *Lane
 	request ledger.Request
+	verdict verdict      // as far as it is decided
 	refusal error        // of Lane.Reject
 	set     *setCall     // of a request about several ledgers, which is decided in its journal
 	beside  func() error // decides it in the other ledgers that it concerns; nil: there are none

@@ -95,9 +95,6 @@ func (q *queue) rewind() {
 	const small = 16
 	q.running, q.owes = false, false
 	q.batches, q.claims = nil, nil
-	if cap(q.round.verdicts) > small {
-		q.round.verdicts = nil
-	}
 	q.begun = nil
 	if cap(q.touched) > small {
 		q.touched = nil

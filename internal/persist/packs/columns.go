@@ -3,6 +3,7 @@
 package packs
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -37,6 +38,7 @@ func (m *memory) appendColumns(b []byte, first uint64, list [][]byte) (_ []byte,
 	of, sequences, befores, times := all[:n], all[n:2*n], all[2*n:3*n], all[3*n:4*n]
 	policies, body := all[4*n:5*n], all[5*n:]
 	size, last := 0, uint64(0)
+	at, known := 0, false
 	for i, raw := range list {
 		f, rest := record.SplitEntry(raw)
 		if f.Position != first+uint64(i) {
@@ -44,7 +46,11 @@ func (m *memory) appendColumns(b []byte, first uint64, list [][]byte) (_ []byte,
 		}
 		size += len(raw)
 		principal := principals.index(f.Principal)
-		at, known := m.known[writerKey{principal, string(f.Writer)}]
+		if i > 0 && writers[at].principal == principal && bytes.Equal(writers[at].name, f.Writer) {
+			known = true // mostly the writer of the entry before
+		} else {
+			at, known = m.known[writerKey{principal, string(f.Writer)}]
+		}
 		if !known {
 			at = len(writers)
 			w := writer{principal, f.Writer, f.Sequence, f.PreviousOfWriter}
@@ -122,21 +128,27 @@ func (r *reader) entries(first uint64, n int, kept *memory) [][]byte {
 type texts struct {
 	list  []string
 	known map[string]uint64
+	last  uint64 // the index that was found last
 }
 
 func newTexts() texts { return texts{known: map[string]uint64{}} }
 
 func (t *texts) clear() {
 	clear(t.list)
-	t.list = t.list[:0]
+	t.list, t.last = t.list[:0], 0
 	clear(t.known)
 }
 
 func (t *texts) index(b []byte) uint64 {
+	if len(t.list) > 0 && t.list[t.last] == string(b) { // mostly
+		return t.last
+	}
 	if i, ok := t.known[string(b)]; ok {
+		t.last = i
 		return i
 	}
 	i := uint64(len(t.list))
+	t.last = i
 	t.list = append(t.list, string(b))
 	t.known[t.list[i]] = i
 	return i

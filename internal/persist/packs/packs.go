@@ -185,8 +185,8 @@ func (p Pack) Join(after ...Pack) Pack {
 	return p
 }
 
-// Full reports whether Cut would put nothing more into the pack, unless it is very small.
-func (p Pack) Full() bool { return len(p.Raws) >= MaxEntries || p.size() >= MaxBytes*3/4 }
+// Full reports whether a pack is so large that nothing is put into it any more.
+func (p Pack) Full() bool { return len(p.Raws) >= MaxEntries*3/4 || p.size() >= MaxBytes*3/4 }
 
 func (p Pack) size() (n int) {
 	for _, raw := range p.Raws {
@@ -204,6 +204,9 @@ func Cut(from ...Pack) (list []Pack) {
 			size += len(rest.Raws[n])
 			n++
 		}
+		if n < len(rest.Raws) {
+			n = end(from, rest.First, n)
+		}
 		part := rest
 		part.Keys, part.Raws = rest.Keys[:n], rest.Raws[:n]
 		list = append(list, part)
@@ -215,6 +218,20 @@ func Cut(from ...Pack) (list []Pack) {
 		}
 		rest.Previous = from[0].Without(int(rest.First - from[0].First)).Previous
 	}
+}
+
+// end is where one of the packs from which Cut makes others ends, of those of the n entries from first on that are
+// nearly all, or n: there a new pack begins without hashing entries again to find what it follows.
+func end(from []Pack, first uint64, n int) int {
+	found := n
+	for _, p := range from {
+		if at := int(p.Last() + 1 - first); at > n {
+			break
+		} else if at >= n*3/4 {
+			found = at
+		}
+	}
+	return found
 }
 
 // Without returns the pack without its first n entries.
