@@ -3,6 +3,7 @@
 package keeper
 
 import (
+	"errors"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/keeper/fleet"
@@ -28,6 +29,7 @@ func (q *queue) try(items []item) error {
 		err = r.compare(items)
 	}
 	if err != nil {
+		r.late = errors.Is(err, ledger.ErrConflict)
 		return err
 	}
 	m := r.members[0]

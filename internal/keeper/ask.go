@@ -79,7 +79,7 @@ func (q *queue) meet(ctx context.Context, newest ledger.Head, f func(*ledger.Sta
 		met := false
 		err := q.read(ctx, func(s *ledger.State) {
 			head := s.Summary().Head
-			if met = head.Position > newest.Position || head == newest || newest == (ledger.Head{}); met {
+			if met = head.Position > newest.Position && !q.ahead || head == newest || newest == (ledger.Head{}); met {
 				f(s)
 			}
 		})

@@ -22,6 +22,12 @@ func (r *round) begin(ctx context.Context, queues []*queue) error {
 			return err
 		}
 	}
+	r.start(ctx, queues, damaged)
+	return nil
+}
+
+// start starts a batch for each of several queues on what is in memory. lost says why some cannot be read.
+func (r *round) start(ctx context.Context, queues []*queue, lost map[*queue]error) {
 	if len(r.members) != len(queues) {
 		r.members = make([]*member, len(queues))
 		for i := range r.members {
@@ -30,12 +36,11 @@ func (r *round) begin(ctx context.Context, queues []*queue) error {
 	}
 	for i, q := range queues {
 		m := r.members[i]
-		*m = member{q: q, lost: damaged[q]}
+		*m = member{q: q, lost: lost[q]}
 		if m.lost == nil {
 			m.lost = m.begin(ctx)
 		}
 	}
-	return nil
 }
 
 // of returns the member of a queue.
@@ -50,13 +55,28 @@ func (r *round) of(q *queue) *member {
 func (r *round) decide(queues []*queue, items []item) (err error) {
 	t := r.k.config.Batch.begin(queues[0].name, len(items))
 	defer func() { t.end(err) }()
-	r.now, r.held = r.k.Now(), nil
+	r.now, r.alone = r.k.Now(), r.k.fleet == nil
 	for i := range items {
 		items[i].verdict = verdict{}
+		if c := items[i].call; c != nil {
+			t.caller(c.origin)
+		}
+	}
+	if r.k.fleet != nil && (len(queues) > 1 || r.late) {
+		if err = r.decideInTurn(queues, items, t); !errors.Is(err, ledger.ErrDamaged) {
+			return err
+		}
 	}
 	if err := r.begin(context.Background(), queues); err != nil {
 		return err
 	}
+	r.judgeAll(queues, items, t)
+	return r.k.commit(r.members)
+}
+
+// judgeAll decides items on the batches that were started for queues.
+func (r *round) judgeAll(queues []*queue, items []item, t *timing) {
+	r.held = nil
 	if len(queues) > 1 {
 		r.held = make(map[*queue]*member, len(queues))
 		for _, m := range r.members {
@@ -67,16 +87,12 @@ func (r *round) decide(queues []*queue, items []item) (err error) {
 	}
 	for i := range items {
 		items[i].verdict = r.judge(&items[i])
-		if c := items[i].call; c != nil {
-			t.caller(c.origin)
-		}
 	}
 	n := 0
 	for _, m := range r.members {
 		n += len(m.entries())
 	}
 	t.decided(len(r.members), n)
-	return r.k.commit(r.members)
 }
 
 // judge decides one item on top of the batches.
@@ -187,6 +203,9 @@ func (m *member) accept(it *item) verdict {
 // compare finds out whether what was refused or only checked holds: see Keeper.compare. The ledgers of these items are
 // compared that were not written.
 func (r *round) compare(items []item) error {
+	if r.alone {
+		return nil
+	}
 	var open []*queue
 	add := func(q *queue) {
 		if m := r.of(q); m.hashes == nil && !m.open {

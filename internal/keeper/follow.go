@@ -85,11 +85,20 @@ func (q *queue) goOn(state *ledger.State, records []ledger.Record) {
 	if ok && len(newer) == 0 {
 		return
 	}
-	if ok = ok && len(records) < maxFollowed; ok {
-		q.stateMu.Lock()
-		ok = state.Follow(newer)
-		q.stateMu.Unlock()
+	if !ok || len(records) == maxFollowed {
+		q.forget()
+		return
 	}
+	q.take(state, newer, false)
+}
+
+// take adds records that continue the state that is in memory, or forgets it where that is not cheap. ahead says that
+// they may not be durable.
+func (q *queue) take(state *ledger.State, newer []ledger.Record, ahead bool) {
+	q.stateMu.Lock()
+	ok := state.Follow(newer)
+	q.ahead = q.ahead || ok && ahead
+	q.stateMu.Unlock()
 	if !ok {
 		q.forget()
 		return

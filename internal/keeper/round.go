@@ -74,7 +74,23 @@ func (m *member) receipt(entry int) ledger.Receipt {
 // commit writes what was decided on members, and a new ledger, by one Append, and makes it part of the states. If it is
 // unknown whether it was written, or if a state was not the newest, that state is read again.
 func (k *Keeper) commit(members []*member, created ...ledger.Proposal) error {
-	proposals := make([]ledger.Proposal, 0, len(members)+len(created))
+	proposals := append(proposed(members), created...)
+	if len(proposals) == 0 {
+		return nil
+	}
+	hashes, err := k.append(proposals)
+	written(members, hashes, err)
+	if errors.Is(err, ledger.ErrConflict) && len(created) > 0 {
+		if _, _, e := k.config.Store.GenesisRecord(created[0].Ledger); e == nil { // the name was taken meanwhile
+			return ledger.ErrExists
+		}
+	}
+	return err
+}
+
+// proposed returns what was decided on members.
+func proposed(members []*member) (proposals []ledger.Proposal) {
+	proposals = make([]ledger.Proposal, 0, len(members)+1)
 	for _, m := range members {
 		if len(m.entries()) > 0 {
 			p := m.batch.Proposal()
@@ -82,10 +98,11 @@ func (k *Keeper) commit(members []*member, created ...ledger.Proposal) error {
 			proposals = append(proposals, p)
 		}
 	}
-	if proposals = append(proposals, created...); len(proposals) == 0 {
-		return nil
-	}
-	hashes, err := k.append(proposals)
+	return proposals
+}
+
+// written makes what was decided on members part of the states, or notes why it was not written.
+func written(members []*member, hashes [][]ledger.Hash, err error) {
 	for _, m := range members {
 		switch {
 		case len(m.entries()) == 0:
@@ -104,18 +121,17 @@ func (k *Keeper) commit(members []*member, created ...ledger.Proposal) error {
 			m.q.apply(m.batch, m.hashes)
 		}
 	}
-	if errors.Is(err, ledger.ErrConflict) && len(created) > 0 {
-		if _, _, e := k.config.Store.GenesisRecord(created[0].Ledger); e == nil { // the name was taken meanwhile
-			return ledger.ErrExists
-		}
-	}
-	return err
 }
 
-// append is Store.Append, whose errors it makes those of the contract: after ErrTooLarge and ErrUnavailable nothing was
-// written, and after all others the states are to be read again.
+// append is Store.Append with the errors of appended.
 func (k *Keeper) append(proposals []ledger.Proposal) ([][]ledger.Hash, error) {
 	hashes, err := k.config.Store.Append(proposals)
+	return appended(proposals, hashes, err)
+}
+
+// appended makes what a store answers to proposals what the contract says: after ErrTooLarge and ErrUnavailable nothing
+// was written, and after all other errors the states are to be read again.
+func appended(proposals []ledger.Proposal, hashes [][]ledger.Hash, err error) ([][]ledger.Hash, error) {
 	if err != nil {
 		for _, known := range []error{ledger.ErrTooLarge, ledger.ErrUnavailable, ledger.ErrConflict,
 			ledger.ErrUnknown} {

@@ -43,25 +43,21 @@ func (k *Keeper) DoSet(ctx context.Context, r SetRequest) (s SetResult, err erro
 	return s, err
 }
 
-// prepareSet answers a duplicate, which is done then, or finds what the decision needs: the ledgers are read, and the
-// costs of new mechanisms found, before the request waits for others. So a slow ledger delays only its own sets.
+// prepareSet finds what the decision needs: the ledgers are read, and the costs of new mechanisms found, before the
+// request waits for others. So a slow ledger delays only its own sets. The decision knows a duplicate by its lane. Here
+// one is answered, and done then, if what it asks for would be refused now: the store is asked only for that, and last.
 func (k *Keeper) prepareSet(ctx context.Context, c *setCall, journal string) (done bool, err error) {
-	var refusal error
-	for range 2 {
-		if written, err := k.written(journal, &c.Request); err != nil {
-			return false, err
-		} else if written {
-			c.result, c.placed, c.by, err = k.firstOfSet(journal, c.Request)
-			return true, err
-		}
-		if refusal != nil { // and it is not written: the journal was asked last
-			break
-		}
-		if refusal = k.complete(ctx, c, journal); refusal == nil {
-			return false, nil
-		}
+	refusal := k.complete(ctx, c, journal)
+	if refusal == nil {
+		return false, nil
 	}
-	return false, refusal
+	if written, err := k.written(journal, &c.Request); err != nil {
+		return false, err
+	} else if !written {
+		return false, refusal
+	}
+	c.result, c.placed, c.by, err = k.firstOfSet(journal, c.Request)
+	return true, err
 }
 
 // complete finds the members of a call and what is done there, and reads them.

@@ -215,6 +215,24 @@ func (s sharedStore) Newer(names []string, from []uint64, limit int) ([][]ledger
 	return all, nil
 }
 
+// InTurn implements Shared.
+func (s sharedStore) InTurn(t ledger.Turn) ([][]ledger.Hash, error) {
+	heads, err := s.Heads(t.Ledgers)
+	newer := make([][]ledger.Record, len(t.Ledgers))
+	for i, name := range t.Ledgers {
+		if known := t.Known(i); err == nil && known != (ledger.Head{}) {
+			newer[i], err = s.Records(name, known.Position+1, t.Limit)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if batch := t.Decide(heads, newer); len(batch) > 0 {
+		return s.Append(batch)
+	}
+	return nil, nil
+}
+
 // Changes implements Shared.
 func (s sharedStore) Changes(func(...string)) (stop func()) { return func() {} }
 
@@ -360,8 +378,8 @@ func TestNobodyStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, stores := two(t, memory.Config{})
 		row := make(chan struct{}, 1)
-		busy := newKeeper(t, Config{Store: locked{stores[0], row}, Shared: stores[0], BatchRequests: 4})
-		other := newKeeper(t, Config{Store: locked{stores[1], row}, Shared: stores[1]})
+		busy := newKeeper(t, Config{Store: locked{stores[0], row}, BatchRequests: 4})
+		other := newKeeper(t, Config{Store: locked{stores[1], row}})
 		ctx, cancel := context.WithCancel(t.Context())
 		l, _, err := busy.Open(ctx, "d", lane("s"))
 		if err != nil {
@@ -410,6 +428,13 @@ func (l locked) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	defer func() { <-l.row }()
 	time.Sleep(2 * time.Millisecond)
 	return l.Shared.Append(batch)
+}
+
+func (l locked) InTurn(t ledger.Turn) ([][]ledger.Hash, error) {
+	l.row <- struct{}{}
+	defer func() { <-l.row }()
+	time.Sleep(2 * time.Millisecond)
+	return l.Shared.InTurn(t)
 }
 
 func (l locked) Records(name string, from uint64, limit int) ([]ledger.Record, error) {

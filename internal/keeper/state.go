@@ -71,6 +71,7 @@ type queue struct {
 
 	stateMu sync.RWMutex
 	state   *ledger.State // nil until read; only the deciding goroutine changes or forgets it
+	ahead   bool          // what others have written, which is in the state, may not be durable
 	loading *loading      // nil unless it is being read
 	renewal *loading      // nil unless somebody waits for what other daemons have written
 	changes changes       // of state, by commits
@@ -101,6 +102,8 @@ type round struct {
 	now     time.Time
 	members []*member
 	held    map[*queue]*member // the members, where there are several
+	late    bool               // other daemons were faster, or had written before: it is decided in turn
+	alone   bool               // no other daemon has written to the ledgers while they were decided
 }
 
 // member is a ledger that stands still until what is decided on it is written.

@@ -48,6 +48,24 @@ func (m *meanwhile) Append(proposals []ledger.Proposal) ([][]ledger.Hash, error)
 	return m.Shared.Append(proposals)
 }
 
+// InTurn decides on what it finds while others go on.
+func (m *meanwhile) InTurn(t ledger.Turn) ([][]ledger.Hash, error) {
+	m.mu.Lock()
+	damaged := m.damaged
+	m.mu.Unlock()
+	if slices.Contains(t.Ledgers, damaged) {
+		return nil, ledger.ErrDamaged
+	}
+	decide := t.Decide
+	t.Decide = func(heads []ledger.Head, newer [][]ledger.Record) []ledger.Proposal {
+		m.take(&m.afterHead)
+		batch := decide(heads, newer)
+		m.take(&m.atAppend)
+		return batch
+	}
+	return m.Shared.InTurn(t)
+}
+
 // beside returns a keeper over a store with a hook, another one over the same ledgers, and two of these with a budget
 // of one, which the first keeper has in memory as they are now.
 func beside(t *testing.T) (k *Keeper, hook *meanwhile, other *Keeper, names []string) {

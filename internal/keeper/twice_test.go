@@ -68,6 +68,10 @@ func (s *between) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	s.step()
 	return s.Shared.Append(batch)
 }
+func (s *between) InTurn(t ledger.Turn) ([][]ledger.Hash, error) {
+	s.step()
+	return s.Shared.InTurn(t)
+}
 func (s *between) Heads(names []string) ([]ledger.Head, error) {
 	s.step()
 	return s.Shared.Heads(names)

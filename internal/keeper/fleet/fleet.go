@@ -27,6 +27,11 @@ type Shared interface {
 	// and of one that has more it may.
 	Newer(names []string, from []uint64, limit int) ([][]ledger.Record, error)
 
+	// InTurn has a batch decided while no other daemon writes to its ledgers, and writes it as Append does. Daemons
+	// that wait for a ledger have it in the order in which they came. Without an error everything is durable that was
+	// read for the turn, also if nothing was written. ledger.ErrDamaged does not say which of the ledgers is damaged.
+	InTurn(t ledger.Turn) ([][]ledger.Hash, error)
+
 	// Changes calls f with the names of ledgers that others may have changed, and with none if any ledger may
 	// have changed, for example because a connection was lost. f does not block. stop ends it.
 	Changes(f func(names ...string)) (stop func())
@@ -76,6 +81,9 @@ func (f *Fleet) CapOf(ctx context.Context, name string) (*ledger.ChargeCap, erro
 func (f *Fleet) Newer(names []string, from []uint64, limit int) ([][]ledger.Record, error) {
 	return f.shared.Newer(names, from, limit)
 }
+
+// InTurn is Shared's.
+func (f *Fleet) InTurn(t ledger.Turn) ([][]ledger.Hash, error) { return f.shared.InTurn(t) }
 
 // SetClock reads the store's clock, by which Ahead goes from now on.
 func (f *Fleet) SetClock() error {

@@ -217,14 +217,22 @@ func (s *Store) insert(spec ledger.Spec, b *kept) (ledger.Summary, bool, error) 
 
 // Append implements ledger.Store.
 func (s *Store) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
+	return s.appendOn(batch, nil, nil)
+}
+
+// appendOn is Append, provided that the heads of ledgers are still these.
+func (s *Store) appendOn(batch []ledger.Proposal, names []string, heads []ledger.Head) ([][]ledger.Hash, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	f := s.failure(batch)
+	f := None
+	if len(batch) > 0 {
+		f = s.failure(batch)
+	}
 	if f != None && f != FailAndKeep {
 		return nil, s.failed(f)
 	}
-	hashes, err := s.append(batch)
+	hashes, err := s.append(batch, names, heads)
 	if err != nil {
 		return nil, err
 	}
@@ -234,9 +242,14 @@ func (s *Store) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	return hashes, nil
 }
 
-func (s *Store) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
+func (s *Store) append(batch []ledger.Proposal, names []string, heads []ledger.Head) ([][]ledger.Hash, error) {
 	s.data.mu.Lock()
 	defer s.data.mu.Unlock()
+	for i, name := range names {
+		if heads[i] != s.data.head(name) {
+			return nil, fmt.Errorf("ledger %s: %w", name, ledger.ErrConflict)
+		}
+	}
 	if err := errors.Join(s.check(), book.Distinct(batch)); err != nil {
 		return nil, err
 	}
@@ -269,12 +282,12 @@ func (s *Store) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	if err := s.checkSize(size); err != nil {
 		return nil, err
 	}
-	names := make([]string, 0, len(written))
+	changed := make([]string, 0, len(written))
 	for name, b := range written {
 		s.data.ledgers[name] = b
-		names = append(names, name)
+		changed = append(changed, name)
 	}
-	s.tell(names)
+	s.tell(changed)
 	return hashes, nil
 }
 
@@ -283,6 +296,14 @@ func (s *Store) checkSize(n int) error {
 		return fmt.Errorf("%w: %d bytes; allowed: at most %d", ledger.ErrTooLarge, n, limit)
 	}
 	return nil
+}
+
+// head returns that of a ledger, zero if it is not there; mu must be held.
+func (d *data) head(name string) (head ledger.Head) {
+	if b, ok := d.ledgers[name]; ok {
+		head = b.head.At
+	}
+	return head
 }
 
 // find returns a ledger's book; data.mu must be held.

@@ -31,9 +31,7 @@ func (s Shared) Heads(names []string) ([]ledger.Head, error) {
 	}
 	heads := make([]ledger.Head, len(names))
 	for i, name := range names {
-		if b, ok := s.data.ledgers[name]; ok {
-			heads[i] = b.head.At
-		}
+		heads[i] = s.data.head(name)
 	}
 	return heads, nil
 }
@@ -49,6 +47,23 @@ func (s Shared) Newer(names []string, from []uint64, limit int) ([][]ledger.Reco
 		all[i] = list
 	}
 	return all, nil
+}
+
+// InTurn implements fleet.Shared. It keeps nobody out: where others have written meanwhile, it is ErrConflict.
+func (s Shared) InTurn(t ledger.Turn) ([][]ledger.Hash, error) {
+	heads, err := s.Heads(t.Ledgers)
+	newer := make([][]ledger.Record, len(t.Ledgers))
+	for i, name := range t.Ledgers {
+		if known := t.Known(i); err == nil && known != (ledger.Head{}) && known != heads[i] {
+			if newer[i], err = s.Records(name, known.Position+1, t.Limit+1); len(newer[i]) > t.Limit {
+				newer[i] = nil
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.appendOn(t.Decide(heads, newer), t.Ledgers, heads)
 }
 
 // Changes implements fleet.Shared. It calls f for what other handles write.

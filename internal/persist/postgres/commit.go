@@ -25,7 +25,8 @@ const (
 )
 
 // attempt is one transaction for a group of operations. It has two round trips: one that locks and
-// reads what the operations need, and one that writes what they do and commits.
+// reads what the operations need, and one that writes what they do and commits. Between them is one more
+// if some are decided in turn.
 type attempt struct {
 	*Store
 	ops   []*operation
@@ -33,6 +34,8 @@ type attempt struct {
 	books map[string]*booked
 	found map[string]asked // ledgers that a Create asks for, and that are there
 	keys  keys
+
+	refusals map[*operation]error // why some cannot be decided in turn
 
 	fenced bool
 	writes writes
@@ -137,11 +140,11 @@ func (a *attempt) run() (int, error) {
 	return n, nil
 }
 
-// end ends a transaction that writes nothing. Where a Create was answered with a ledger that is there,
-// what it was told must be durable.
+// end ends a transaction that writes nothing. Where a Create was answered with a ledger that is there, or what others
+// have written was read in turn, what was told must be durable.
 func (a *attempt) end(ctx context.Context, c *pgx.Conn) error {
 	queries := []query{{sql: "ROLLBACK"}}
-	if len(a.found) > 0 {
+	if len(a.found) > 0 || slices.ContainsFunc(a.ops, func(o *operation) bool { return o.turn != nil }) {
 		queries = []query{{sql: raiseIfReplicated, args: a.fence()}, {sql: "COMMIT"}}
 	}
 	a.commit.RoundTrips++
@@ -162,10 +165,13 @@ func rollback(c *pgx.Conn) {
 // has decided is forgotten.
 func (a *attempt) decide(o *operation) {
 	o.hashes, o.err = nil, nil
-	if o.create != nil {
+	switch refused := a.refusals[o]; {
+	case refused != nil:
+		o.err = refused
+	case o.create != nil:
 		o.create.summary, o.create.created = ledger.Summary{}, false
 		o.err = a.create(o.create)
-	} else {
+	default:
 		o.hashes, o.err = a.append(o.batch)
 	}
 	if errors.Is(o.err, ledger.ErrConflict) {
@@ -295,9 +301,13 @@ type needs struct {
 	counts, open map[string]map[uint64]bool
 }
 
-func (a *attempt) needs() needs {
-	n := needs{lanes: map[string]map[ledger.Writer]bool{}, counts: map[string]map[uint64]bool{},
+func newNeeds() needs {
+	return needs{lanes: map[string]map[ledger.Writer]bool{}, counts: map[string]map[uint64]bool{},
 		open: map[string]map[uint64]bool{}}
+}
+
+func (a *attempt) needs() needs {
+	n := newNeeds()
 	seen := map[string]bool{}
 	name := func(name string) {
 		if !seen[name] {
@@ -306,29 +316,42 @@ func (a *attempt) needs() needs {
 		}
 	}
 	for _, o := range a.ops {
-		if o.create != nil {
+		switch {
+		case o.create != nil:
 			name(o.create.genesis.Spec.Name)
 			n.created = append(n.created, o.create.genesis.Spec.Name)
 			n.keys++
-		}
-		for i := range o.batch {
-			p := &o.batch[i]
-			name(p.Ledger)
-			n.keys += len(p.Entries) + 1
-			for _, e := range p.Entries {
-				insert(n.lanes, p.Ledger, e.Writer)
+		case o.turn != nil:
+			for _, at := range o.turn.Ledgers {
+				name(at)
 			}
-			for _, c := range p.Counts {
-				if c.Index >= rows.InlineTotals {
-					insert(n.counts, p.Ledger, uint64(c.Index))
-				}
+		default:
+			for i := range o.batch {
+				name(o.batch[i].Ledger)
 			}
-			for _, r := range p.Open {
-				insert(n.open, p.Ledger, r.Position)
-			}
+			n.add(o.batch)
 		}
 	}
 	return n
+}
+
+// add adds what a batch reads.
+func (n *needs) add(batch []ledger.Proposal) {
+	for i := range batch {
+		p := &batch[i]
+		n.keys += len(p.Entries) + 1
+		for _, e := range p.Entries {
+			insert(n.lanes, p.Ledger, e.Writer)
+		}
+		for _, c := range p.Counts {
+			if c.Index >= rows.InlineTotals {
+				insert(n.counts, p.Ledger, uint64(c.Index))
+			}
+		}
+		for _, r := range p.Open {
+			insert(n.open, p.Ledger, r.Position)
+		}
+	}
 }
 
 func insert[K, V comparable](m map[K]map[V]bool, k K, v V) {

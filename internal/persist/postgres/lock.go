@@ -82,8 +82,8 @@ type sender interface {
 	SendBatch(context.Context, *pgx.Batch) pgx.BatchResults
 }
 
-// lock makes the first round trip, and one before it for ledgers whose number this daemon does not
-// know yet.
+// lock makes the first round trip, one before it for ledgers whose number this daemon does not know yet, and one after
+// it for what is decided in turn.
 func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 	n := a.needs()
 	var err error
@@ -116,14 +116,10 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 		a.books[b.name], byNumber[uint64(number)] = b, b
 		return nil
 	}})
-	queries = append(queries, query{drawKeys, []any{int64((n.keys + keysBlock - 1) / keysBlock)},
-		func(r pgx.Rows) error {
-			var key int64
-			err := r.Scan(&key)
-			a.keys.blocks = append(a.keys.blocks, uint64(key))
-			return err
-		}})
+	queries = append(queries, a.drawKeys(n.keys))
 	queries = append(queries, a.readRows(n, byNumber)...)
+	parts, behind := a.readBehind(byNumber)
+	queries = append(queries, behind...)
 	if a.requireStandby.Load() {
 		queries = append(queries, requireStandby())
 	}
@@ -152,7 +148,16 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 			a.books[name] = b
 		}
 	}
-	return nil
+	return a.decideInTurn(ctx, c, parts, byNumber)
+}
+
+func (a *attempt) drawKeys(n int) query {
+	return query{drawKeys, []any{int64((n + keysBlock - 1) / keysBlock)}, func(r pgx.Rows) error {
+		var key int64
+		err := r.Scan(&key)
+		a.keys.blocks = append(a.keys.blocks, uint64(key))
+		return err
+	}}
 }
 
 // readSingles finds which request IDs have written. Few calls are made for one that has: those, too, that another

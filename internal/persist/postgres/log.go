@@ -242,12 +242,14 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 // newerRows is how many rows of a ledger's log Newer reads at most.
 const newerRows = 256
 
+// readNewer reads the rows of ledgers' logs from a position on.
+const readNewer = `SELECT p.number, p.last, p.value FROM unnest($1::bigint[], $2::bigint[]) AS w(number, first)
+	JOIN LATERAL (SELECT number, last, value FROM log WHERE log.number = w.number AND log.last >= w.first
+		ORDER BY last LIMIT $3) p ON true
+	ORDER BY p.number, p.last`
+
 // Newer implements fleet.Shared.
 func (s *Store) Newer(names []string, from []uint64, limit int) (out [][]ledger.Record, err error) {
-	const readNewer = `SELECT p.number, p.last, p.value FROM unnest($1::bigint[], $2::bigint[]) AS w(number, first)
-		JOIN LATERAL (SELECT number, last, value FROM log WHERE log.number = w.number AND log.last >= w.first
-			ORDER BY last LIMIT $3) p ON true
-		ORDER BY p.number, p.last`
 	err = s.view(func(v *view) error {
 		out = make([][]ledger.Record, len(names))
 		all, numbers, firsts := map[string]*part{}, []int64(nil), []int64(nil)

@@ -8,9 +8,10 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// operation is one Create or Append on its way through the committer.
+// operation is one Create, Append or InTurn on its way through the committer.
 type operation struct {
 	create *creation         // or
+	turn   *ledger.Turn      // which finds the batch once its ledgers are locked, or nil
 	batch  []ledger.Proposal // to append
 
 	hashes [][]ledger.Hash

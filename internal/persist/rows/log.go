@@ -160,7 +160,7 @@ func (h Head) isAt(hash ledger.Hash, key uint64) error {
 // Chain goes through a ledger's packs in order and checks that each follows the one before.
 type Chain struct {
 	Number  uint64      // of the ledger
-	Genesis ledger.Hash // that entry 1 follows
+	Genesis ledger.Hash // that entry 1 follows; zero if the caller compares that
 	Head    ledger.Head // of the ledger, in the state in which the packs are read
 	From    uint64      // the position from which on entries are wanted; an earlier one may be in the first pack
 	// After is the entry before the next pack. At the zero Head, the first pack may have any entry before it.
@@ -187,7 +187,7 @@ func (c *Chain) Next(p packs.Pack) ([]Linked, error) {
 		return wrong("follows %x, entry %d has %x", p.Previous, c.After.Position, c.After.Hash)
 	case !begun && p.First > c.From:
 		return wrong("missing: entry %d", c.From)
-	case p.First == 1 && p.Previous != c.Genesis:
+	case p.First == 1 && p.Previous != c.Genesis && c.Genesis != ledger.Hash{}:
 		return wrong("the genesis hashes to %x, entry 1 follows %x", c.Genesis, p.Previous)
 	}
 	for _, e := range list {
