@@ -67,10 +67,12 @@ func (s *service) Backup(req *pb.BackupRequest, stream pb.Admin_BackupServer) er
 func (s *service) CreateLedger(ctx context.Context, req *pb.CreateLedgerRequest) (*pb.CreateLedgerResponse, error) {
 	asked := req.GetSpec()
 	if name := asked.GetParent(); name != "" {
-		if parent, err := s.keeper.Summary(ctx, name); err == nil { // otherwise the creation says what is wrong
-			asked = proto.CloneOf(asked)
-			wire.Inherit(asked, wire.FromSpec(parent.Genesis.Spec))
+		parent, err := s.keeper.Summary(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("spec.parent: %w", err)
 		}
+		asked = proto.CloneOf(asked)
+		wire.Inherit(asked, wire.FromSpec(parent.Genesis.Spec))
 	}
 	asked, err := s.guarded(ctx, asked)
 	if err != nil {
