@@ -32,12 +32,11 @@ var errNoStandby = errors.New("the database does not wait for a standby (synchro
 
 // requireStandby returns a query that refuses such a primary in the transaction of a commit.
 func requireStandby() query {
-	return query{"SELECT coalesce(current_setting('synchronous_standby_names', true), '') <> ''", nil,
-		func(r pgx.Rows) error {
-			var waits bool
-			if err := r.Scan(&waits); err != nil || waits {
-				return err
-			}
-			return fmt.Errorf("%w: %w", ledger.ErrUnavailable, errNoStandby)
-		}}
+	return query{waitsForStandby, nil, func(r pgx.Rows) error {
+		var waits bool
+		if err := r.Scan(&waits); err != nil || waits {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, errNoStandby)
+	}}
 }

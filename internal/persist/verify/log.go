@@ -19,6 +19,7 @@ type followed struct {
 	*audit.Replay
 	number     uint64
 	raw        []byte    // of the genesis
+	row        rows.Head // of its head, once the rows are compared
 	since      uint64    // the position up to which the ledger was verified before
 	last       uint64    // newest log key; 0 before the first entry
 	newest     rows.Lane // of the newest entry

@@ -21,13 +21,7 @@ var errWhole = errors.New("the ledger is to be decided from its first entry")
 // nothing is decided by a row that somebody has changed. It is nil for a ledger that is to be decided from its first
 // entry: whatever is in doubt is left to that, and so is what is wrong.
 func (v *worker) resume(number uint64) *followed {
-	raw, err := rows.Must(v.View, rows.GenesesBucket, rows.NumberKey(number), func(b []byte) ([]byte, error) {
-		return b, nil
-	})
-	if err != nil {
-		return nil
-	}
-	g, err := record.UnmarshalGenesis(raw)
+	g, raw, _, err := v.Genesis(number)
 	if err != nil {
 		return nil
 	}

@@ -23,15 +23,23 @@ func (v *worker) rows(f *followed) error {
 	if err := f.End(); err != nil {
 		return err
 	}
-	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.amendments,
+	err := v.compare(f)
+	var found *audit.Finding
+	if errors.Is(err, ledger.ErrDamaged) && !errors.As(err, &found) {
+		return finding(f.Name(), 0, "rows", "what follows from the log",
+			strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
+	}
+	return err
+}
+
+func (v *worker) compare(f *followed) error {
+	var err error
+	if f.row, err = v.Head(f.number); err != nil {
+		return err
+	}
+	for _, of := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.amendments,
 		v.sequences, v.writers, v.singles, v.unmarked} {
-		err := compare(f)
-		var found *audit.Finding
-		if errors.Is(err, ledger.ErrDamaged) && !errors.As(err, &found) {
-			err = finding(f.Name(), 0, "rows", "what follows from the log",
-				strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
-		}
-		if err != nil {
+		if err := of(f); err != nil {
 			return err
 		}
 	}
@@ -44,11 +52,7 @@ func (f *followed) wrong(b rows.Bucket, what string, expected, found any) error 
 }
 
 func (v *worker) headRow(f *followed) error {
-	h, err := v.Head(f.number)
-	if err != nil {
-		return err
-	}
-	state := f.State()
+	h, state := f.row, f.State()
 	s := state.Summary()
 	held := uint64(0)
 	open := state.Reservations()
@@ -82,21 +86,17 @@ func (v *worker) headRow(f *followed) error {
 
 // parts compares mechanisms and totals.
 func (v *worker) parts(f *followed) error {
-	h, err := v.Head(f.number)
-	if err != nil {
-		return err
-	}
 	parts := f.State().Parts()
 	for i, p := range parts {
 		b := rows.CountsBucket
 		if i < rows.InlineTotals {
 			b = rows.HeadsBucket
 		}
-		if n, err := v.Total(h, i); err != nil || n != p.Count {
+		if n, err := v.Total(f.row, i); err != nil || n != p.Count {
 			return f.wrong(b, fmt.Sprintf("total of mechanism %d, %v", i, p.Mechanism), p.Count, textOf(n, err))
 		}
 	}
-	stored, err := v.View.Parts(h) // no others
+	stored, err := v.View.Parts(f.row) // no others
 	if err != nil {
 		return err
 	}
@@ -110,11 +110,7 @@ func (v *worker) parts(f *followed) error {
 
 func (v *worker) reservations(f *followed) error {
 	expected := f.State().Reservations()
-	h, err := v.Head(f.number)
-	if err != nil {
-		return err
-	}
-	stored, err := v.Open(h)
+	stored, err := v.Open(f.row)
 	if err != nil {
 		return err
 	}
@@ -133,11 +129,7 @@ func (v *worker) reservations(f *followed) error {
 }
 
 func (v *worker) amendments(f *followed) error {
-	h, err := v.Head(f.number)
-	if err != nil {
-		return err
-	}
-	list, err := v.View.Amendments(h) // as many: the head row has their number
+	list, err := v.View.Amendments(f.row) // as many: the head row has their number
 	for i := 0; err == nil && i < len(list); i++ {
 		if list[i].Position != f.amended[i] {
 			err = f.wrong(rows.AmendmentsBucket, fmt.Sprintf("entry %d", f.amended[i]), "a row", "none")
@@ -150,12 +142,8 @@ func (v *worker) amendments(f *followed) error {
 // head, and its own is one that it had before.
 func (v *worker) writers(f *followed) error {
 	newest := f.newest.First
-	h, err := v.Head(f.number)
-	if err != nil {
-		return err
-	}
-	log := v.Log(h)
-	err = v.eachWriter(f.number, func(w ledger.Writer, row rows.Lane) error {
+	log := v.Log(f.row)
+	err := v.eachWriter(f.number, func(w ledger.Writer, row rows.Lane) error {
 		lane := audit.LaneOf(w)
 		expected, ok := f.lanes[lane]
 		if !ok {
