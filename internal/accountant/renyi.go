@@ -23,7 +23,6 @@ type RenyiPoint struct {
 type Concentrated struct {
 	Xi, Rho  float64  // Rho from above; maybe +Inf
 	RhoLower *float64 // from below; nil where nothing is known
-	Stopped  bool     // as in Answer
 }
 
 // mostOrder bounds the orders that can be asked for.
@@ -158,7 +157,6 @@ func (q Question) concentrated(c loss.Composition, xi float64) Concentrated {
 			break
 		}
 	}
-	out.Stopped = q.in.Over()
 	return out
 }
 

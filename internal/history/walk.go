@@ -139,12 +139,6 @@ func (w *Walk) Shares(in *num.Interrupt) (used, held []float64) {
 	return w.gauge.Shares(append(charged(w.state.Parts()), open...), in), w.gauge.Shares(open, in)
 }
 
-// Gauge measures by what is in force.
-func (w *Walk) Gauge() *budget.Gauge {
-	w.amend()
-	return w.gauge
-}
-
 // charged leaves out mechanisms of which all was refunded, which need no price.
 func charged(parts []mechanism.Part) (out []mechanism.Part) {
 	for _, p := range parts {

@@ -30,7 +30,7 @@ func TestCharges(t *testing.T) {
 		reader := NewCharges(mechanism.AddOrRemoveOne, 4)
 		received := make([]byte, 0, 1<<12)
 		for _, want := range rapid.SliceOfN(rapid.SampledFrom(some), 1, 40).Draw(t, "charges") {
-			b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(received, wire.FromCharge(want))
+			b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(received, wire.FromAction(want))
 			if err != nil {
 				t.Fatal(err)
 			}

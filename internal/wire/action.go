@@ -111,9 +111,6 @@ func FromAction(v ledger.Action) proto.Message {
 	return form.write(reflect.ValueOf(v), protoreflect.ValueOfMessage(m)).Message().Interface()
 }
 
-// FromCharge is the inverse of ToAction.
-func FromCharge(v ledger.Charge) *pb.Charge { return FromAction(v).(*pb.Charge) }
-
 // AppendAsked appends the canonical encoding of what an action asks, of which digests are made: the name of its kind
 // and a byte of 0, which is in no name, then each field that is asked for, in the order of the table, with a fixed
 // width or its length before it. So different content never has the same encoding, and none begins another.

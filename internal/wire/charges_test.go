@@ -44,7 +44,7 @@ func TestChargesReadsWhatIsValid(t *testing.T) {
 		}), 1, 4).Draw(t, "charges")
 		for i, c := range append(charges, charges...) {
 			sequence := rapid.Uint64Min(1).Draw(t, "sequence")
-			b, err := proto.Marshal(streamed(sequence, FromCharge(c)))
+			b, err := proto.Marshal(streamed(sequence, fromCharge(c)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestChargesForgetsNothingItWasTold(t *testing.T) {
 func FuzzCharges(f *testing.F) {
 	for _, m := range wiretest.EveryMechanism {
 		b, err := proto.Marshal(streamed(3,
-			FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}},
+			fromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}},
 				Labels: wiretest.StepCharge.Labels})))
 		if err != nil {
 			f.Fatal(err)
@@ -115,3 +115,5 @@ func FuzzCharges(f *testing.F) {
 		}
 	})
 }
+
+func fromCharge(v ledger.Charge) *pb.Charge { return FromAction(v).(*pb.Charge) }

@@ -24,7 +24,7 @@ func FuzzReport(f *testing.F) {
 		c := ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: wiretest.StepCharge.Labels}
 		b, err := proto.Marshal(&pb.ReportRequest{
 			Lane:   &pb.Lane{Ledger: "a/b", Writer: wiretest.UUID, Sequence: 3},
-			Charge: FromCharge(c),
+			Charge: fromCharge(c),
 		})
 		if err != nil {
 			f.Fatal(err)
@@ -60,7 +60,7 @@ func FuzzReport(f *testing.F) {
 				t.Fatalf("%v passed, but %v", e, err)
 			}
 		}
-		if back, err := To[ledger.Charge]("charge", adj, FromCharge(charge)); err != nil ||
+		if back, err := To[ledger.Charge]("charge", adj, fromCharge(charge)); err != nil ||
 			!reflect.DeepEqual(back, charge) {
 			t.Fatalf("%+v came back as %+v, %v", charge, back, err)
 		}

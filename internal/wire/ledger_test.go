@@ -24,7 +24,7 @@ func TestChargeRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := ledger.Charge{Events: wiretest.Events(1, 5).Draw(t, "events"),
 			Labels: wiretest.Labels().Draw(t, "labels")}
-		got, err := To[ledger.Charge]("charge", mechanism.ReplaceOne, FromCharge(want))
+		got, err := To[ledger.Charge]("charge", mechanism.ReplaceOne, fromCharge(want))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v came back as %v, %v", want, got, err)
 		}
@@ -257,7 +257,7 @@ func TestViews(t *testing.T) {
 }
 
 func BenchmarkToCharge(b *testing.B) {
-	c := FromCharge(wiretest.StepCharge)
+	c := fromCharge(wiretest.StepCharge)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := To[ledger.Charge]("charge", mechanism.AddOrRemoveOne, c); err != nil {

@@ -50,12 +50,12 @@ func TestReadReport(t *testing.T) {
 			Lane: &pb.Lane{Ledger: rapid.StringN(1, 300, -1).Draw(t, "ledger"),
 				Writer:   rapid.StringN(1, 50, -1).Draw(t, "writer"),
 				Sequence: rapid.Uint64Min(1).Draw(t, "sequence"), CheckOnly: rapid.Bool().Draw(t, "check")},
-			Charge: FromCharge(charge),
+			Charge: fromCharge(charge),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = To[ledger.Charge]("charge", adj, FromCharge(charge))
+		_, err = To[ledger.Charge]("charge", adj, fromCharge(charge))
 		r := NewCharges(adj, maxKnownEvents)
 		for range 2 {
 			message := append([]byte(nil), b...)
@@ -71,7 +71,7 @@ func TestReadReport(t *testing.T) {
 func TestReadReportLeavesWhatIsUnusual(t *testing.T) {
 	usual := &pb.ReportRequest{
 		Lane:   &pb.Lane{Ledger: "a", Writer: "w", Sequence: 1},
-		Charge: FromCharge(wiretest.StepCharge),
+		Charge: fromCharge(wiretest.StepCharge),
 	}
 	for name, change := range map[string]func(b []byte) []byte{
 		"unknown field": func(b []byte) []byte { return append(b, 0x78, 1) },
@@ -97,7 +97,7 @@ func FuzzReadReport(f *testing.F) {
 	for _, m := range wiretest.EveryMechanism {
 		b, err := proto.Marshal(&pb.ReportRequest{
 			Lane: &pb.Lane{Ledger: "a/b", Writer: "request/x", Sequence: 300, CheckOnly: true},
-			Charge: FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}},
+			Charge: fromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}},
 				Labels: wiretest.StepCharge.Labels}),
 		})
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 var unknownField = protoreflect.RawFields(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1))
 
 func TestRejectUnknown(t *testing.T) {
-	charge := FromCharge(wiretest.StepCharge)
+	charge := fromCharge(wiretest.StepCharge)
 	for _, c := range []struct {
 		name   string
 		whole  proto.Message
@@ -111,7 +111,7 @@ func TestUnknownFieldDeepInside(t *testing.T) {
 func BenchmarkRejectUnknown(b *testing.B) {
 	r := &pb.ReportRequest{
 		Lane:   &pb.Lane{Ledger: "a", Writer: wiretest.UUID, Sequence: 1},
-		Charge: FromCharge(wiretest.StepCharge),
+		Charge: fromCharge(wiretest.StepCharge),
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -35,7 +35,7 @@ func mustTerms(t testing.TB, m mechanism.Mechanism, adj mechanism.Adjacency) []l
 	t.Helper()
 	var all []loss.Term
 	for _, p := range mechanism.Expand(m) {
-		terms, err := TermsOf(p.Mechanism, adj)
+		terms, err := TermsWithin(p.Mechanism, adj, nil)
 		if err != nil {
 			t.Fatalf("%v: %v", m, err)
 		}

@@ -62,11 +62,11 @@ func TestGroupsAreFurtherApart(t *testing.T) {
 				}
 				t.Fatalf("%v: %v", group, err)
 			}
-			got, err := TermsOf(group, adj)
+			got, err := TermsWithin(group, adj, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := TermsOf(c.same, adj)
+			want, err := TermsWithin(c.same, adj, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

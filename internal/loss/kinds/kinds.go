@@ -21,25 +21,15 @@ var lists = [...][]loss.Kind{declared.Kinds(), noise.Kinds(), selection.Kinds(),
 var kinds = loss.NewKinds(lists[:]...)
 
 // Of returns the loss of one application of m under adj. m must have passed
-// Check(adj). A mechanism that is several releases has several losses (TermsOf):
+// Check(adj). A mechanism that is several releases has several losses (TermsWithin):
 // Of has none.
 func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (loss.Loss, error) {
-	return OfWithin(m, adj, nil)
+	return kinds.Under(adj, nil).Loss(m)
 }
 
-// OfWithin is Of, and in interrupts the making of the loss.
-func OfWithin(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (loss.Loss, error) {
-	return kinds.Under(adj, in).Loss(m)
-}
-
-// TermsOf returns the losses of one application of m under adj: of a mechanism that
+// TermsWithin returns the losses of one application of m under adj: of a mechanism that
 // is several releases those of all of them, of every other one the loss that Of
-// returns. m must have passed Check(adj).
-func TermsOf(m mechanism.Mechanism, adj mechanism.Adjacency) ([]loss.Term, error) {
-	return TermsWithin(m, adj, nil)
-}
-
-// TermsWithin is TermsOf, and in interrupts the making of the losses.
+// returns. m must have passed Check(adj). in interrupts the making of the losses.
 func TermsWithin(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (loss.Composition, error) {
 	return kinds.Under(adj, in).Terms(m)
 }

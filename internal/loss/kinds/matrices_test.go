@@ -48,11 +48,11 @@ func TestMatricesThatAreSimpler(t *testing.T) {
 				t.Fatalf("%s: %v", c.name, err)
 			}
 		}
-		list, err := TermsOf(c.m, c.adj)
+		list, err := TermsWithin(c.m, c.adj, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		like, terms := lossOf(t, c.like, c.adj), loss.Composition(list).Merged()
+		like, terms := lossOf(t, c.like, c.adj), list.Merged()
 		if len(terms) != 1 || terms[0].Count != c.count {
 			t.Errorf("%s: %v", c.name, terms)
 			continue

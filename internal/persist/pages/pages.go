@@ -36,7 +36,7 @@ import (
 )
 
 const (
-	branchPage, leafPage, metaPage, freePage = 0x01, 0x02, 0x04, 0x10
+	branchPage, leafPage, freePage = 0x01, 0x02, 0x10
 
 	headerSize  = 16
 	elementSize = 16

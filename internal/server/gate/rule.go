@@ -3,8 +3,6 @@
 package gate
 
 import (
-	"fmt"
-	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -25,16 +23,16 @@ type rule struct {
 	own    bool // without a policy, only on the daemon's own socket
 	reads  bool // the method changes nothing
 	checks bool // a viewer may call it if it only checks
-	scope  scope
+	of     func(request any) subject
 }
 
 // ruleOf returns the rule of a method; false if its declaration does not say who may call it.
 func ruleOf(m protoreflect.MethodDescriptor) (rule, bool) {
 	needs := api.Access(m)
-	s, known := scopes[needs.GetScope()]
+	of, known := scopes[needs.GetScope()]
 	role := needs.GetRole()
 	r := rule{role: access.Role(role - pb.Access_VIEWER), people: needs.GetPeople(), own: needs.GetOwnSocket(),
-		reads: api.OnlyReads(m), checks: needs.GetViewersCheck(), scope: s}
+		reads: api.OnlyReads(m), checks: needs.GetViewersCheck(), of: of}
 	return r, known && role != pb.Access_ROLE_UNSPECIFIED
 }
 
@@ -84,20 +82,14 @@ const (
 	onAny                // on anything at all; what is shown is chosen item by item
 )
 
-// scope is what a role is needed on.
-type scope struct {
-	about func(request any) subject
-	on    string // for people
-}
-
-var scopes = map[pb.Access_Scope]scope{
-	pb.Access_LEDGERS:             {named, "the ledger"},
-	pb.Access_LEDGERS_OR_WORKLOAD: {asked, "the ledger; any for a workload"},
-	pb.Access_NEW_LEDGER:          {created, "the name of the new ledger, its parent and its dataset"},
-	pb.Access_SHOWN: {anything,
-		"any; shows the ledgers, or the datasets, on which the caller has the role"},
-	pb.Access_EVERYTHING: {whole, "everything"},
-	pb.Access_ONESELF:    {himself, "anybody about themselves; about others auditors of everything"},
+// scopes say what a role is needed on.
+var scopes = map[pb.Access_Scope]func(request any) subject{
+	pb.Access_LEDGERS:             named,
+	pb.Access_LEDGERS_OR_WORKLOAD: asked,
+	pb.Access_NEW_LEDGER:          created,
+	pb.Access_SHOWN:               anything,
+	pb.Access_EVERYTHING:          whole,
+	pb.Access_ONESELF:             himself,
 }
 
 // maxMembers is how many ledgers a set has at most; a request with more is refused by its handler.
@@ -105,7 +97,7 @@ const maxMembers = 1000
 
 // about says what a request of the method is about.
 func (r rule) about(request any) subject {
-	s := r.scope.about(request)
+	s := r.of(request)
 	if w, ok := request.(interface{ GetLane() *pb.Lane }); ok && r.role == access.Reporter {
 		_, reserved := api.Action(request.(proto.Message)).(interface{ GetReservation() uint64 })
 		s = s.several(w.GetLane(), reserved)
@@ -220,37 +212,3 @@ func himself(request any) subject {
 func whole(any) subject { return subject{kind: onWhole} }
 
 func anything(any) subject { return subject{kind: onAny} }
-
-// Table is the table of docs/access.md, in Markdown: which roles may call each method, and on what.
-func Table() string {
-	var b strings.Builder
-	head, line := "| method |", "|---|"
-	for _, role := range access.Roles() {
-		head += " " + role.String() + " |"
-		line += "---|"
-	}
-	_, _ = fmt.Fprintf(&b, "%s on |\n%s---|\n", head, line)
-	for m := range api.Methods() {
-		r, _ := ruleOf(m)
-		_, _ = fmt.Fprintf(&b, "| %s |", m.Name())
-		for _, role := range access.Roles() {
-			if role.Includes(r.role) || r.scope.on == scopes[pb.Access_ONESELF].on {
-				_, _ = b.WriteString(" yes |")
-			} else {
-				_, _ = b.WriteString(" |")
-			}
-		}
-		on := r.scope.on
-		switch fields := m.Input().Fields(); {
-		case r.everythingForDatasets() && r.scope.on == scopes[pb.Access_LEDGERS].on:
-			on += "; everything for a dataset"
-		case fields.ByName("set") != nil && r.reads:
-			on = "any; the call is refused unless the caller has the role on every ledger that it names, and a range " +
-				"has only ledgers on which the caller has it"
-		case r.role == access.Reporter && api.Writes(m):
-			on = "the ledger, or every one of several"
-		}
-		_, _ = fmt.Fprintf(&b, " %s |\n", on)
-	}
-	return b.String()
-}
