@@ -27,10 +27,10 @@ type CanaryRun struct {
 const (
 	// MaxCanaries bounds the records of a CanaryRun.
 	MaxCanaries = 100_000
-	// DefaultConfidence is that of a CanaryRun where none is given.
-	DefaultConfidence = 0.95
-	// CanaryAlarm is the p-value below which a run contradicts what was reported of it.
-	CanaryAlarm = 1e-3
+	// defaultConfidence is that of a CanaryRun where none is given.
+	defaultConfidence = 0.95
+	// canaryAlarm is the p-value below which a run contradicts what was reported of it.
+	canaryAlarm = 1e-3
 )
 
 // CanaryFinding compares what was observed in a run with what is proven of it.
@@ -49,7 +49,7 @@ type CanaryFinding struct {
 }
 
 // Contradicts says that the run was not what was reported: its guesses were right too often.
-func (f CanaryFinding) Contradicts() bool { return f.PValue < CanaryAlarm }
+func (f CanaryFinding) Contradicts() bool { return f.PValue < canaryAlarm }
 
 // Check returns nil, or a *mechanism.ParameterError on what is not allowed.
 func (r CanaryRun) Check() error {
@@ -86,7 +86,7 @@ func (q CurveQuestion) canaries(ask func(Question) (Answer, error), points []Cur
 
 // found compares the run with the points of a proven curve.
 func (r CanaryRun) found(points []CurvePoint, proven Answer, in *num.Interrupt) CanaryFinding {
-	f := CanaryFinding{Confidence: DefaultConfidence, Epsilon: proven.Epsilon, EpsilonLower: proven.EpsilonLower}
+	f := CanaryFinding{Confidence: defaultConfidence, Epsilon: proven.Epsilon, EpsilonLower: proven.EpsilonLower}
 	if r.Confidence != nil {
 		f.Confidence = *r.Confidence
 	}

@@ -125,7 +125,7 @@ func TestCanariesOfGaussian(t *testing.T) {
 		{CanaryRun{Inserted: 1000, Guesses: 1000, Correct: 1000, Delta: 1e-5}, true}, // Φ(5) each
 	} {
 		f := askCurve(t, c, CurveQuestion{Epsilons: []float64{0}, Canaries: &x.run}).Canaries
-		if f.Contradicts() != x.contradict || f.Confidence != DefaultConfidence {
+		if f.Contradicts() != x.contradict || f.Confidence != defaultConfidence {
 			t.Errorf("%+v: %+v", x.run, f)
 		}
 		if !x.contradict && (f.Observed > f.Epsilon || f.ObservedMu > 1 || f.Observed == 0 || f.ObservedMu == 0) {

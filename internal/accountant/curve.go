@@ -17,8 +17,8 @@ import (
 const (
 	// MaxCurvePoints bounds the ε, and the α, of one curve.
 	MaxCurvePoints = 1000
-	// DefaultCurvePoints is the number of ε of a range where none is given.
-	DefaultCurvePoints = 100
+	// defaultCurvePoints is the number of ε of a range where none is given.
+	defaultCurvePoints = 100
 )
 
 // CurveQuestion asks for δ at many ε: at Epsilons, or evenly over a range.
@@ -28,7 +28,7 @@ type CurveQuestion struct {
 	// The range, where Epsilons is empty.
 	Min    float64  // in nats; finite
 	Max    *float64 // in nats; finite and > Min. Nil: where δ is about 1e−10
-	Points int      // 2 … MaxCurvePoints; 0 for DefaultCurvePoints
+	Points int      // 2 … MaxCurvePoints; 0 for defaultCurvePoints
 
 	Alphas []float64 // of the trade-off; each in [0, 1]. Empty: the corners of its bound
 
@@ -102,7 +102,7 @@ func (q CurveQuestion) guarantees(c mechanism.Composition, out *Curve) error {
 	p := AtEpsilon(0)
 	p.Stop = q.Stop
 	if q.GaussianDP {
-		mu, err := AskGaussianDP(c, q.Stop)
+		mu, err := askGaussianDP(c, q.Stop)
 		switch {
 		case errors.Is(err, ErrStopped):
 			mu = GaussianDP{Mu: math.Inf(1), Reason: "the time ran out", Stopped: true}
@@ -358,7 +358,7 @@ func (q CurveQuestion) epsilons(ask func(Question) (Answer, error)) ([]float64, 
 	}
 	n := q.Points
 	if n == 0 {
-		n = DefaultCurvePoints
+		n = defaultCurvePoints
 	}
 	all := make([]float64, n)
 	for i := range all {

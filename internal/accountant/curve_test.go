@@ -137,7 +137,7 @@ func TestTradeOffOfLooseBounds(t *testing.T) {
 func TestCurveAtTheEnds(t *testing.T) {
 	curve := askCurve(t, compose(t, mechanism.ZeroOut), CurveQuestion{})
 	if curve.Advantage != 0 || curve.EqualErrorUpper != 0.5 || curve.EqualError < 0.5-1e-15 ||
-		len(curve.Points) != DefaultCurvePoints {
+		len(curve.Points) != defaultCurvePoints {
 		t.Errorf("nothing: %+v", curve)
 	}
 	for _, p := range curve.TradeOff {
@@ -155,7 +155,7 @@ func TestCurveAtTheEnds(t *testing.T) {
 	c = compose(t, mechanism.AddOrRemoveOne,
 		mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: 1, Delta: 0.25}, Count: 1})
 	curve = askCurve(t, c, CurveQuestion{}) // δ never is below 0.25: no ε to end at
-	if last := curve.Points[DefaultCurvePoints-1]; last.Epsilon != 1 || math.Abs(last.Delta-0.25) > 1e-15 {
+	if last := curve.Points[defaultCurvePoints-1]; last.Epsilon != 1 || math.Abs(last.Delta-0.25) > 1e-15 {
 		t.Errorf("δ_∞ = 0.25: %+v", last)
 	}
 	if first := curve.TradeOff[0]; first.Alpha != 0 || math.Abs(first.Beta-0.75) > 1e-15 {

@@ -30,7 +30,7 @@ func AskFilter(limits []Limit, q Question) (Answer, error) {
 			bounds[i] = epsilonAbove(l.Guard.Name(), l.Implies(*q.Delta), l.Order)
 			continue
 		}
-		bounds[i] = deltaAbove(l.Guard.Name(), math.Min(0, l.ImpliesDelta(*q.Epsilon)), l.Order)
+		bounds[i] = deltaAbove(l.Guard.Name(), math.Min(0, l.impliesDelta(*q.Epsilon)), l.Order)
 	}
 	a := q.least(bounds)
 	a.EpsilonLower, a.DeltaLower, a.LogDeltaLower = nil, nil, nil

@@ -55,7 +55,7 @@ func TestAskFilter(t *testing.T) {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		for i, l := range limits {
-			if implied := l.ImpliesDelta(epsilon); a.LogDelta > implied ||
+			if implied := l.impliesDelta(epsilon); a.LogDelta > implied ||
 				a.Analyses[i].LogDelta != math.Min(0, implied) {
 				t.Errorf("ln δ(%g) = %v; %v implies %v", epsilon, a.LogDelta, l, implied)
 			}

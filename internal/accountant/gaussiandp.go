@@ -30,9 +30,9 @@ const muGap = 1e-6
 // mostMuPoints bounds the ε at which the curve is asked.
 const mostMuPoints = 100
 
-// AskGaussianDP returns the least μ for which c is μ-GDP, from above and from below. stop, which may
+// askGaussianDP returns the least μ for which c is μ-GDP, from above and from below. stop, which may
 // be nil, ends the work. See docs/math/gaussian-dp.md §4.13.
-func AskGaussianDP(c mechanism.Composition, stop func() bool) (GaussianDP, error) {
+func askGaussianDP(c mechanism.Composition, stop func() bool) (GaussianDP, error) {
 	q := AtEpsilon(0)
 	q.Stop = stop
 	losses, err := q.losses(c)

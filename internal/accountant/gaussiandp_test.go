@@ -57,7 +57,7 @@ func TestGaussianDPAgainstOracle(t *testing.T) {
 			m = mechanism.PureDP{Epsilon: row.Parameter}
 		}
 		c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: m, Count: row.Count})
-		got, err := AskGaussianDP(c, nil)
+		got, err := askGaussianDP(c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestGaussianDPOfTails(t *testing.T) {
 		{mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-9}, mechanism.AddOrRemoveOne, math.Inf(1), 0},
 		{mechanism.ZeroConcentratedDP{Rho: 1}, mechanism.AddOrRemoveOne, math.Inf(1), 0},
 	} {
-		got, err := AskGaussianDP(compose(t, test.adj, mechanism.Event{Mechanism: test.m, Count: 9}), nil)
+		got, err := askGaussianDP(compose(t, test.adj, mechanism.Event{Mechanism: test.m, Count: 9}), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,13 +111,13 @@ func TestGaussianDPOfTails(t *testing.T) {
 		}
 	}
 	for _, e0 := range []float64{1e-300, 1e-12, 1e-4} { // 2Φ⁻¹(e^ε/(1+e^ε)) is √(2π)·ε/2 but for a relative ε²
-		got, err := AskGaussianDP(compose(t, mechanism.AddOrRemoveOne,
+		got, err := askGaussianDP(compose(t, mechanism.AddOrRemoveOne,
 			mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: e0}, Count: 1}), nil)
 		if want := math.Sqrt(2*math.Pi) / 2 * e0; err != nil || got.Mu < want*(1-e0*e0) || got.Mu > want*(1+1e-7) {
 			t.Errorf("pure %v: %+v, %v; want μ = %v", e0, got, err, want)
 		}
 	}
-	nothing, err := AskGaussianDP(compose(t, mechanism.AddOrRemoveOne), nil)
+	nothing, err := askGaussianDP(compose(t, mechanism.AddOrRemoveOne), nil)
 	if err != nil || nothing != (GaussianDP{}) {
 		t.Errorf("nothing: %+v, %v", nothing, err)
 	}
@@ -145,7 +145,7 @@ func TestGaussianDPOfDiscreteGaussians(t *testing.T) {
 	for _, row := range want.Discrete {
 		m := discreteGaussian(row.Sigma, row.Distance, 1)
 		c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: m, Count: row.Count})
-		got, err := AskGaussianDP(c, nil)
+		got, err := askGaussianDP(c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestGaussianDPOfDiscreteGaussians(t *testing.T) {
 	for _, row := range want.Replaced {
 		c := compose(t, mechanism.ReplaceOne,
 			mechanism.Event{Mechanism: sampledGaussian(row.Rate, row.Sigma), Count: 1})
-		got, err := AskGaussianDP(c, nil)
+		got, err := askGaussianDP(c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,11 +177,11 @@ func allocatedGaussian(steps, selected uint64) mechanism.Mechanism {
 func TestGaussianDPOfAllocatedLaplace(t *testing.T) {
 	c := compose(t, mechanism.ZeroOut,
 		mechanism.Event{Mechanism: mechanism.RandomAllocation{Steps: 10, Mechanism: laplaceOf(1)}, Count: 1})
-	one, err := AskGaussianDP(compose(t, mechanism.ZeroOut, mechanism.Event{Mechanism: laplaceOf(1), Count: 1}), nil)
+	one, err := askGaussianDP(compose(t, mechanism.ZeroOut, mechanism.Event{Mechanism: laplaceOf(1), Count: 1}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := AskGaussianDP(c, nil)
+	got, err := askGaussianDP(c, nil)
 	if err != nil || !(got.MuLower > 0.1 && got.MuLower <= got.Mu && got.Mu <= one.Mu) || got.Reason != "" {
 		t.Errorf("%+v, %v; one step has %+v", got, err, one)
 	}
@@ -191,7 +191,7 @@ func TestGaussianDPOfAllocatedLaplace(t *testing.T) {
 // lines, x > a, and the least μ is the largest Φ⁻¹(P(x > a)) − Φ⁻¹(Q(x > a)). It tends to the distance for large a.
 func TestGaussianDPOfReplacedSample(t *testing.T) {
 	for _, test := range []struct{ rate, sigma float64 }{{0.5, 2}, {0.01, 1}, {0.999, 1}, {0.5, 0.25}} {
-		got, err := AskGaussianDP(compose(t, mechanism.ReplaceOne,
+		got, err := askGaussianDP(compose(t, mechanism.ReplaceOne,
 			mechanism.Event{Mechanism: sampledGaussian(test.rate, test.sigma), Count: 1}), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -243,7 +243,7 @@ func TestGaussianDPCoversTheCurve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := AskGaussianDP(c, nil)
+		g, err := askGaussianDP(c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

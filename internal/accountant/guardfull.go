@@ -68,9 +68,9 @@ func (l Limit) Implies(delta float64) float64 {
 	return math.Inf(1)
 }
 
-// ImpliesDelta returns ln δ such that whatever keeps within the limit is (epsilon,
+// impliesDelta returns ln δ such that whatever keeps within the limit is (epsilon,
 // δ)-DP: rounded up, at most 0, −Inf for δ = 0. epsilon must be finite and ≥ 0.
-func (l Limit) ImpliesDelta(epsilon float64) float64 {
+func (l Limit) impliesDelta(epsilon float64) float64 {
 	value := num.Up(l.Value)
 	switch l.Guard {
 	case GuardBasic:

@@ -39,7 +39,7 @@ func TestFullLimitsImplyTheirBudgets(t *testing.T) {
 		if b.Epsilon == 0 || b.Delta == 0 {
 			return
 		}
-		epsilon, logDelta := l.Implies(b.Delta), l.ImpliesDelta(b.Epsilon)
+		epsilon, logDelta := l.Implies(b.Delta), l.impliesDelta(b.Epsilon)
 		if epsilon > b.Epsilon || logDelta > math.Log(b.Delta)*(1-1e-9) { // searches end near the best order
 			t.Fatalf("%v: the full limit %+v implies ε = %g, ln δ = %g (%g)", b, l, epsilon,
 				logDelta, math.Log(b.Delta))
@@ -76,7 +76,7 @@ func TestFullLimitsAgainstTheAnalyses(t *testing.T) {
 			t.Fatalf("%+v at δ = %g: ε = %g; %v: %g (%v)", l, delta, got, m, a.Epsilon, a.Analysis)
 		}
 		epsilon, _ := drawBound(t)
-		gotDelta := l.ImpliesDelta(epsilon)
+		gotDelta := l.impliesDelta(epsilon)
 		d := mustAsk(t, mechanism.AddOrRemoveOne, []mechanism.Event{{Mechanism: m, Count: 1}}, AtEpsilon(epsilon))
 		tolerance = 1e-8 * (1 + math.Abs(d.LogDelta))
 		if d.Analysis == PLD {
@@ -106,7 +106,7 @@ func TestFullLimitsAreCurves(t *testing.T) {
 			}
 			return
 		}
-		if back := l.ImpliesDelta(epsilon); back > math.Log(delta)+1e-7*math.Max(1, math.Abs(math.Log(delta))) {
+		if back := l.impliesDelta(epsilon); back > math.Log(delta)+1e-7*math.Max(1, math.Abs(math.Log(delta))) {
 			t.Fatalf("%+v: ε = %g at δ = %g, there ln δ = %g (%g)", l, epsilon, delta, back, math.Log(delta))
 		}
 		if larger := l.Implies(delta * 1.5); larger > epsilon*(1+1e-12) {
@@ -141,7 +141,7 @@ func TestBasicCurve(t *testing.T) {
 	} {
 		l := Limit{Guard: GuardBasic, Value: c.e, Delta: c.d}
 		want := delta(c.e, c.d, c.epsilon)
-		if got := math.Exp(l.ImpliesDelta(c.epsilon)); got < want*(1-1e-14) || got > want*(1+1e-8) {
+		if got := math.Exp(l.impliesDelta(c.epsilon)); got < want*(1-1e-14) || got > want*(1+1e-8) {
 			t.Errorf("(%g, %g)-DP at ε = %g: δ = %.17g; want %.17g", c.e, c.d, c.epsilon, got, want)
 		}
 		if got := l.Implies(want); got < c.epsilon*(1-1e-13) || got > c.epsilon+1e-9*(1+c.epsilon) {
@@ -158,13 +158,13 @@ func TestBasicCurve(t *testing.T) {
 	if got := l.Implies(0.99); got != 0 {
 		t.Errorf("at δ = 0.99: %g; want 0", got)
 	}
-	if got := (Limit{Guard: GuardBasic, Value: 2}).ImpliesDelta(2); !math.IsInf(got, -1) {
+	if got := (Limit{Guard: GuardBasic, Value: 2}).impliesDelta(2); !math.IsInf(got, -1) {
 		t.Errorf("pure: ln δ = %g at ε; want −∞", got)
 	}
 	if got := (Limit{}).Implies(0.1); !math.IsInf(got, 1) {
 		t.Errorf("without a guard: %g", got)
 	}
-	if got := (Limit{}).ImpliesDelta(1); got != 0 {
+	if got := (Limit{}).impliesDelta(1); got != 0 {
 		t.Errorf("without a guard: ln δ = %g", got)
 	}
 }

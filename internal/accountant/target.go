@@ -73,7 +73,7 @@ func (q Calibration) objective() objective {
 	case t.Mu != nil:
 		return objective{field: "target_mu", most: *t.Mu, cost: func(c mechanism.Composition,
 			stop func() bool) (float64, Answer, error) {
-			g, err := AskGaussianDP(c, stop)
+			g, err := askGaussianDP(c, stop)
 			return g.Mu, Answer{Stopped: g.Stopped}, err
 		}, words: func(mu float64) string { return "at least " + number(mu) }}
 	case t.Advantage != nil:

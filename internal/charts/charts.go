@@ -68,11 +68,11 @@ func TradeOff(a *pb.QueryPrivacyCurveResponse, of string) *figure.Figure {
 	return &figure.Figure{Title: "How often an attacker errs about one record in " + of,
 		Subtitle: "No test of whether the record is in the data errs less than the lower line.",
 		X:        figure.Axis{Name: "chance of a false alarm α"}, Y: figure.Axis{Name: "chance of a miss β"},
-		Areas: []figure.Area{{High: test.Points, Low: Level(test.Points, 0)}}, Lines: []figure.Line{guess, test}}
+		Areas: []figure.Area{{High: test.Points, Low: level(test.Points, 0)}}, Lines: []figure.Line{guess, test}}
 }
 
-// Level is the same places at one height.
-func Level(points []figure.Point, y float64) []figure.Point {
+// level is the same places at one height.
+func level(points []figure.Point, y float64) []figure.Point {
 	out := slices.Clone(points)
 	for i := range out {
 		out[i].Y = y
@@ -132,7 +132,7 @@ func Part(l *pb.Ledger, h *pb.QueryHistoryResponse, now, since, until time.Time)
 	}
 	total, reserved = goOn(total, end), goOn(reserved, end)
 	line := figure.Line{Points: reserved, Steps: true}
-	f.Areas = []figure.Area{{Low: Level(reserved, 0), High: reserved, Steps: true}}
+	f.Areas = []figure.Area{{Low: level(reserved, 0), High: reserved, Steps: true}}
 	if which < 0 {
 		f.Y = figure.Axis{Name: "privacy loss ε at δ = " + spelling.Exact(h.GetDelta())}
 		line.Name = "charged: ε ≤ " + num.FormatUp(newest.GetEpsilonSpent(), 3)

@@ -12,8 +12,8 @@ import (
 
 // The size of a picture, in the units of its SVG.
 const (
-	Width     = 760.0
-	Height    = 440.0
+	width     = 760.0
+	height    = 440.0
 	edgeSpace = 16.0
 	most      = 230.0 // the widest label at a line's end
 )
@@ -47,12 +47,12 @@ type endLabel struct {
 // draw lays the figure out.
 func (f *Figure) draw(c *svg) {
 	l := &layout{Figure: f, frame: f.frame(), svg: c, left: edgeSpace, top: edgeSpace}
-	l.area(ground, []Point{{0, 0}, {Width, 0}, {Width, Height}, {0, Height}})
+	l.area(ground, []Point{{0, 0}, {width, 0}, {width, height}, {0, height}})
 	l.heading()
-	l.bottom = Height - 58
+	l.bottom = height - 58
 	if f.blank() { // no axis has a number yet
-		center := Point{Width / 2, (l.top + l.bottom) / 2}
-		l.text(empty, middle, center, fit(empty, plain.Text(f.Empty), Width-2*edgeSpace))
+		center := Point{width / 2, (l.top + l.bottom) / 2}
+		l.text(empty, middle, center, fit(empty, plain.Text(f.Empty), width-2*edgeSpace))
 		return
 	}
 	ticks := f.Y.ticks(l.low.Y, l.high.Y)
@@ -61,7 +61,7 @@ func (f *Figure) draw(c *svg) {
 		widest = math.Max(widest, measure(label, t.label))
 	}
 	l.left += widest + 8
-	l.right = Width - edgeSpace
+	l.right = width - edgeSpace
 	l.nameEnds()
 	l.axes(ticks)
 	l.content()
@@ -70,7 +70,7 @@ func (f *Figure) draw(c *svg) {
 // heading writes the title, what the numbers mean, and the name of the upright axis, which is
 // read more easily above it than along it.
 func (l *layout) heading() {
-	const wide = Width - 2*edgeSpace
+	const wide = width - 2*edgeSpace
 	l.top += 17
 	l.text(title, start, Point{edgeSpace, l.top}, fit(title, plain.Text(l.Title), wide))
 	if l.Subtitle != "" {
@@ -117,7 +117,7 @@ func (l *layout) axes(up []tick) {
 			freeBelow = x + half + 8
 		}
 	}
-	l.text(name, end, Point{l.right, Height - 10}, plain.Text(l.X.Name))
+	l.text(name, end, Point{l.right, height - 10}, plain.Text(l.X.Name))
 }
 
 // nameEnds makes room at the right for the names of lines and areas, and moves those apart

@@ -22,7 +22,7 @@ func (f *Figure) Inline() string { return f.svg("", "") }
 func (f *Figure) svg(namespace, styles string) string {
 	c := &svg{}
 	fmt.Fprintf(&c.Builder, `<svg %sclass="figure" viewBox="0 0 %g %g" role="img" aria-label="%s">`+"\n%s", namespace,
-		Width, Height, escape(f.spoken()), styles)
+		width, height, escape(f.spoken()), styles)
 	for _, a := range f.Areas {
 		if a.Hatched {
 			fmt.Fprintf(&c.Builder, `<defs><pattern id="figure-hatching" width="7" height="7" `+

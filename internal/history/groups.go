@@ -23,8 +23,8 @@ const (
 	BySet // of ledgers that were charged together, with the contribution; see Sharing
 )
 
-// MaxCells bounds how many mechanisms all groups have together, and with that the memory.
-const MaxCells = 400_000
+// maxCells bounds how many mechanisms all groups have together, and with that the memory.
+const maxCells = 400_000
 
 // Groups is what each group of entries has charged and set aside. What a reservation held counts, when it is
 // charged, for the entry that charges it, if a person wrote that; if time, a closing or a restore did, for the
@@ -92,9 +92,9 @@ func (g *Groups) Take(records []ledger.Record) error {
 			return err
 		}
 		g.position = r.Entry.Position
-		if g.cells > MaxCells {
+		if g.cells > maxCells {
 			return fmt.Errorf("%w: the groups have more than %d mechanisms together, or are as many; allowed: to "+
-				"group by something that has fewer values", ledger.ErrOutOfRange, MaxCells)
+				"group by something that has fewer values", ledger.ErrOutOfRange, maxCells)
 		}
 	}
 	return nil

@@ -101,7 +101,7 @@ func (b *Batch) amend(e Entry) {
 	before := b.amended
 	b.amended = before.after(e)
 	if b.draft != nil && !b.amended.allows(before) {
-		b.draft = budget.New(b.spec().terms(b.amended), b.parts(), b.held.Merged(), b.request.Prices).Draft(&b.drafted)
+		b.draft = budget.New(b.spec().terms(b.amended), b.parts(), b.held.merged(), b.request.Prices).Draft(&b.drafted)
 	}
 }
 

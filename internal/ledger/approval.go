@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// MaxOpenProposals bounds the proposals of one person that wait in one ledger. An approval, a
+	// maxOpenProposals bounds the proposals of one person that wait in one ledger. An approval, a
 	// withdrawal and the end of a proposal's time make room for another.
-	MaxOpenProposals = 20
-	// MaxProposalsOf bounds the proposals that one person has ever made in one ledger, so that nobody can
+	maxOpenProposals = 20
+	// maxProposalsOf bounds the proposals that one person has ever made in one ledger, so that nobody can
 	// use up what the ledger takes of all people.
-	MaxProposalsOf = 1000
-	// MaxProposals bounds the proposals that were ever made in one ledger: all of them are read
+	maxProposalsOf = 1000
+	// maxProposals bounds the proposals that were ever made in one ledger: all of them are read
 	// with it.
-	MaxProposals = 3000
-	// MaxProposalTime bounds how long a proposal may be approved.
-	MaxProposalTime = 31 * 24 * time.Hour
+	maxProposals = 3000
+	// maxProposalTime bounds how long a proposal may be approved.
+	maxProposalTime = 31 * 24 * time.Hour
 )
 
 // Approval says by whose proposal something was done that one person may not do alone. The
@@ -84,12 +84,12 @@ func (v Propose) decide(b *Batch) error {
 	case strings.HasPrefix(by, Unverified):
 		return refuse(ErrApproval, "you are %s, which nothing proves; allowed: a caller who proves to be somebody, "+
 			"over a Unix socket, with a client certificate or with a token", by)
-	case v.Lifetime <= 0 || v.Lifetime > MaxProposalTime || v.Person == "":
+	case v.Lifetime <= 0 || v.Lifetime > maxProposalTime || v.Person == "":
 		return refuse(ErrApproval, "proposal: lifetime %v of %q; allowed: a time of at most %v and a person",
-			v.Lifetime, v.Person, MaxProposalTime)
-	case b.amended.proposed.All >= MaxProposals:
+			v.Lifetime, v.Person, maxProposalTime)
+	case b.amended.proposed.All >= maxProposals:
 		return refuse(ErrOutOfRange, "proposals: %d; allowed: at most %d in one ledger", b.amended.proposed.All+1,
-			MaxProposals)
+			maxProposals)
 	}
 	if b.bounded {
 		return v.inTurn(b)
@@ -99,9 +99,9 @@ func (v Propose) decide(b *Batch) error {
 
 // inTurn refuses a proposal of somebody who has made so many that there may be no room for those of others.
 func (v Propose) inTurn(b *Batch) error {
-	if n := b.amended.proposed.By(v.Person); n >= MaxProposalsOf {
+	if n := b.amended.proposed.by(v.Person); n >= maxProposalsOf {
 		return refuse(ErrOutOfRange, "proposals of %s: %d; allowed: at most %d by one person in one ledger; another "+
-			"officer can propose", v.Person, n+1, MaxProposalsOf)
+			"officer can propose", v.Person, n+1, maxProposalsOf)
 	}
 	var open []OpenProposal
 	for _, p := range b.amended.proposals {
@@ -109,10 +109,10 @@ func (v Propose) inTurn(b *Batch) error {
 			open = append(open, p)
 		}
 	}
-	if len(open) >= MaxOpenProposals {
+	if len(open) >= maxOpenProposals {
 		return refuse(ErrOutOfRange, "open proposals of %s: %d; allowed: at most %d by one person in one ledger; have "+
 			"one approved, or take one back: accountctl approvals withdraw %s --proposal %d", v.Person, len(open)+1,
-			MaxOpenProposals, b.spec().Name, open[0].Position)
+			maxOpenProposals, b.spec().Name, open[0].Position)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (v Propose) inTurn(b *Batch) error {
 func (v Propose) reconciles() bool { return v.Action.reconciles() }
 
 func (v Propose) amend(a amendments, e Entry) amendments {
-	a.proposed = a.proposed.And(v.Person)
+	a.proposed = a.proposed.and(v.Person)
 	a.proposals = append(slices.Clip(a.proposals), OpenProposal{Position: e.Position,
 		Principal: e.Writer.Principal, Deadline: e.Time.Add(v.Lifetime), Propose: v})
 	return a

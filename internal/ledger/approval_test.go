@@ -113,7 +113,7 @@ func TestProposalsAreBounded(t *testing.T) {
 	if err := propose(b, "unverified:ann", noon); !errors.Is(err, ErrApproval) {
 		t.Errorf("unproven: %v", err)
 	}
-	for range MaxProposals - 1 {
+	for range maxProposals - 1 {
 		if err := propose(b, "cn:ann", noon); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestNobodyUsesUpTheProposalsOfOthers(t *testing.T) {
 	t.Parallel()
 	b, refund := proposed(t)
 	b.Bound()
-	for range MaxOpenProposals - 1 { // and the one that proposed has made as person:ann
+	for range maxOpenProposals - 1 { // and the one that proposed has made as person:ann
 		if err := propose(b, "person:ann", noon); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestNobodyUsesUpTheProposalsOfOthers(t *testing.T) {
 	again("one was approved", noon)
 	full("the last moment", noon.Add(time.Hour))
 	later := noon.Add(time.Hour + time.Second)
-	for range MaxOpenProposals {
+	for range maxOpenProposals {
 		if err := propose(b, "person:ann", later); err != nil {
 			t.Errorf("their time is over: %v", err)
 		}
@@ -194,15 +194,15 @@ func TestProposalsThatAreTakenBackAreCounted(t *testing.T) {
 	t.Parallel()
 	b, _ := proposed(t)
 	b.Bound()
-	for n := range MaxProposalsOf + 1 {
+	for n := range maxProposalsOf + 1 {
 		err := propose(b, "cn:eve", noon)
-		if n == MaxProposalsOf && errors.Is(err, ErrOutOfRange) && strings.Contains(err.Error(), "another officer") {
+		if n == maxProposalsOf && errors.Is(err, ErrOutOfRange) && strings.Contains(err.Error(), "another officer") {
 			break
 		}
 		if err == nil {
 			err = withdraw(b, "cn:eve", noon)
 		}
-		if err != nil || n == MaxProposalsOf {
+		if err != nil || n == maxProposalsOf {
 			t.Fatalf("proposal %d: %v", n+1, err)
 		}
 	}

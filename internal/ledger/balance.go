@@ -123,7 +123,7 @@ func (s *State) balance() Balance {
 	}
 	if len(s.amended.resolution.Plan) > 0 {
 		reserved := make(map[mechanism.Mechanism]uint64)
-		for _, p := range s.held.Merged() {
+		for _, p := range s.held.merged() {
 			reserved[p.Mechanism] = p.Count
 		}
 		for _, p := range s.amended.resolution.Plan {

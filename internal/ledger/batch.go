@@ -73,7 +73,7 @@ func (b *Batch) Grow(n int) { b.entries = slices.Grow(b.entries, n) }
 // Bound has the batch refuse what would make a ledger too large to be read: too many
 // bytes of mechanisms, in all or in open reservations, or prices that take too long to
 // find (budget.MaxPriceWork); what could not be answered about; and proposals of somebody who has made
-// too many (MaxOpenProposals, MaxProposalsOf). These bounds came later than others, so who decides
+// too many (maxOpenProposals, maxProposalsOf). These bounds came later than others, so who decides
 // old entries again, as an audit does, does not ask for them.
 func (b *Batch) Bound() { b.bounded = true }
 
@@ -341,9 +341,9 @@ func (b *Batch) inRange(events []mechanism.Event) error {
 		for m := range fresh {
 			n += mechanism.Size(m)
 		}
-		if n > MaxDescriptorBytes {
+		if n > maxDescriptorBytes {
 			return refuse(ErrOutOfRange, "distinct mechanisms: about %d bytes of parameters; allowed: at most %d in "+
-				"one ledger", n, MaxDescriptorBytes)
+				"one ledger", n, maxDescriptorBytes)
 		}
 	}
 	return nil

@@ -205,7 +205,7 @@ func TestBound(t *testing.T) {
 	known := mechanism.GaussianDP{Mu: 1e-9}
 	s := NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardGDP, Mu: 1000})))
 	s.learn(known)
-	s.bytes = MaxDescriptorBytes - 10
+	s.bytes = maxDescriptorBytes - 10
 	for _, bounded := range []bool{true, false} {
 		b, writer := NewBatch(s), Writer{"p", "w"}
 		if bounded {

@@ -19,8 +19,8 @@ type ChargeCap struct {
 	prices *budget.Finder
 }
 
-// NewChargeCap returns the cap of one charge to a ledger of the dataset id: the share most of its budgets.
-func NewChargeCap(id string, most float64, budgets []accountant.Limit, adjacency mechanism.Adjacency) *ChargeCap {
+// newChargeCap returns the cap of one charge to a ledger of the dataset id: the share most of its budgets.
+func newChargeCap(id string, most float64, budgets []accountant.Limit, adjacency mechanism.Adjacency) *ChargeCap {
 	return &ChargeCap{id, most, budget.NewFinder(budgets, adjacency)}
 }
 

@@ -40,7 +40,7 @@ func (x *moving) of(l *reservations, e *Entry, d *Details) []Move {
 		return nil
 	}
 	if d.From == PotReserved && d.About == 0 {
-		for _, r := range l.Sorted() {
+		for _, r := range l.sorted() {
 			parts := r.Rest
 			r.Rest = nil
 			x.list = append(x.list, Move{From: d.From, To: d.To, Parts: parts, Held: &r})

@@ -98,8 +98,8 @@ func (l *reservations) Set(r Reservation) {
 	}
 }
 
-// Sorted returns the open reservations by position.
-func (l *reservations) Sorted() []Reservation {
+// sorted returns the open reservations by position.
+func (l *reservations) sorted() []Reservation {
 	out := make([]Reservation, 0, len(l.Open))
 	for _, position := range slices.Sorted(maps.Keys(l.Open)) {
 		r := l.Open[position]
@@ -109,8 +109,8 @@ func (l *reservations) Sorted() []Reservation {
 	return out
 }
 
-// Children returns those that child ledgers hold, by position.
-func (l *reservations) Children() (out []Reservation) {
+// children returns those that child ledgers hold, by position.
+func (l *reservations) children() (out []Reservation) {
 	for _, r := range l.Open {
 		if r.Child != "" {
 			out = append(out, r)
@@ -120,11 +120,11 @@ func (l *reservations) Children() (out []Reservation) {
 	return out
 }
 
-// Merged returns what the open reservations hold, all together.
-func (l *reservations) Merged() []mechanism.Part {
+// merged returns what the open reservations hold, all together.
+func (l *reservations) merged() []mechanism.Part {
 	var parts []mechanism.Part
 	at := mechanism.Searcher()
-	for _, r := range l.Sorted() {
+	for _, r := range l.sorted() {
 		for _, p := range r.Rest {
 			i, ok := at(parts, p.Mechanism)
 			if !ok {

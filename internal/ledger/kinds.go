@@ -78,9 +78,6 @@ func numberTag(t reflect.Type, i int, name string) int {
 // ActionKinds lists all kinds of actions.
 func ActionKinds() []*ActionKind { return kinds.list }
 
-// KindOf returns the kind of an action.
-func KindOf(v Action) *ActionKind { return kinds.byName[v.Kind()] }
-
 // An action may say more of itself: CheckAsked checks which of the fields that are asked for belong together,
 // and CheckDecided what its decision has set. Both return a *mechanism.ParameterError.
 
@@ -91,7 +88,7 @@ func Asked(v Action) Action {
 	}
 	asked := reflect.New(reflect.TypeOf(v)).Elem()
 	asked.Set(reflect.ValueOf(v))
-	for _, f := range KindOf(v).Fields {
+	for _, f := range kinds.byName[v.Kind()].Fields {
 		if f.Decided != "" {
 			f.Of(asked).SetZero()
 		}

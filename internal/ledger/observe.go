@@ -48,8 +48,8 @@ type Observation struct {
 }
 
 const (
-	// MaxObservations bounds those of one ledger, which its statements compute anew.
-	MaxObservations = 100
+	// maxObservations bounds those of one ledger, which its statements compute anew.
+	maxObservations = 100
 	// mostObserved and mostObservedBytes bound what one keeps of what was charged.
 	mostObserved, mostObservedBytes = 1000, 16 << 10
 )
@@ -70,8 +70,8 @@ func (v Observe) Details() Details {
 }
 
 func (v Observe) decide(b *Batch) error {
-	if n := len(b.amended.observed); n >= MaxObservations {
-		return refuse(ErrOutOfRange, "observations: %d; allowed: at most %d in one ledger", n+1, MaxObservations)
+	if n := len(b.amended.observed); n >= maxObservations {
+		return refuse(ErrOutOfRange, "observations: %d; allowed: at most %d in one ledger", n+1, maxObservations)
 	}
 	v.Charged = b.observable()
 	b.request.Action = v
@@ -82,7 +82,7 @@ func (v Observe) decide(b *Batch) error {
 func (b *Batch) observable() (events []mechanism.Event) {
 	var all []mechanism.Event
 	bytes := 0
-	for _, p := range slices.Concat(b.parts(), b.held.Merged()) {
+	for _, p := range slices.Concat(b.parts(), b.held.merged()) {
 		bytes += mechanism.Size(p.Mechanism)
 		if len(all) == mostObserved || bytes > mostObservedBytes || p.Count > math.MaxUint32 {
 			return nil

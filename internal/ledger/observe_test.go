@@ -37,7 +37,7 @@ func TestObserve(t *testing.T) {
 		many[i] = pure(1e-6*float64(i+1), 1)
 	}
 	l.take(old, Charge{Events: many})
-	for len(l.View().Observed) < MaxObservations {
+	for len(l.View().Observed) < maxObservations {
 		l.take(old, seen)
 	}
 	if got := l.View().Observed[1].Charged; got != nil {

@@ -26,16 +26,16 @@ func (c proposers) find(person string) (int, bool) {
 	})
 }
 
-// By returns how many proposals a person has made.
-func (c proposers) By(person string) int {
+// by returns how many proposals a person has made.
+func (c proposers) by(person string) int {
 	if i, found := c.find(person); found {
 		return c.people[i].made
 	}
 	return 0
 }
 
-// And returns c with a further proposal of a person.
-func (c proposers) And(person string) proposers {
+// and returns c with a further proposal of a person.
+func (c proposers) and(person string) proposers {
 	i, found := c.find(person)
 	people := slices.Clone(c.people)
 	if !found {

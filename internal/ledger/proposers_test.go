@@ -17,7 +17,7 @@ func TestCountIsAMap(t *testing.T) {
 		for i := range len(names) + 1 {
 			c := proposers{}
 			if i > 0 {
-				c = counts[i-1].And(names[i-1])
+				c = counts[i-1].and(names[i-1])
 			}
 			counts = append(counts, c)
 		}
@@ -27,7 +27,7 @@ func TestCountIsAMap(t *testing.T) {
 				want[name]++
 			}
 			for _, name := range append(names, "nobody") {
-				if got := c.By(name); got != want[name] {
+				if got := c.by(name); got != want[name] {
 					t.Fatalf("after %q: %q has made %d; want %d", names[:i], name, got, want[name])
 				}
 			}

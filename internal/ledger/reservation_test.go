@@ -79,7 +79,7 @@ func TestReservations(t *testing.T) {
 				t.Fatalf("%+v; want %v, %s", d, c.err, c.says)
 			}
 			var left []mechanism.Part
-			if open := b.held.Sorted(); len(open) > 0 {
+			if open := b.held.sorted(); len(open) > 0 {
 				left = open[0].Rest
 			}
 			if !slices.Equal(left, c.left) {

@@ -12,9 +12,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// MaxBudgets bounds the budgets of one ledger, each of which every charge is
+// maxBudgets bounds the budgets of one ledger, each of which every charge is
 // checked against.
-const MaxBudgets = 16
+const maxBudgets = 16
 
 // CheckPolicy returns nil if the policy has what it needs and nothing else;
 // otherwise a *mechanism.ParameterError or *mechanism.AdjacencyError.
@@ -22,8 +22,8 @@ func (s Spec) CheckPolicy() error {
 	wrong := func(field, value, allowed string) error {
 		return &mechanism.ParameterError{Field: field, Value: value, Allowed: allowed}
 	}
-	if len(s.Budgets) > MaxBudgets {
-		return wrong("budgets", fmt.Sprintf("%d budgets", len(s.Budgets)), fmt.Sprintf("at most %d", MaxBudgets))
+	if len(s.Budgets) > maxBudgets {
+		return wrong("budgets", fmt.Sprintf("%d budgets", len(s.Budgets)), fmt.Sprintf("at most %d", maxBudgets))
 	}
 	for i, b := range s.Budgets {
 		guard := fmt.Sprintf("budgets[%d].guard", i)

@@ -31,14 +31,14 @@ const (
 
 // String is the API's spelling: "DESCRIPTIVE".
 func (p Policy) String() string {
-	if !p.Valid() {
+	if !p.valid() {
 		return fmt.Sprintf("Policy(%d)", uint8(p))
 	}
 	return [...]string{"DESCRIPTIVE", "PLAN", "FILTER"}[p]
 }
 
-// Valid reports whether p is one of the policies.
-func (p Policy) Valid() bool { return p <= Filtered }
+// valid reports whether p is one of the policies.
+func (p Policy) valid() bool { return p <= Filtered }
 
 // Label is a key with a value. Lists of labels are sorted by key, keys distinct.
 type Label struct{ Key, Value string }

@@ -24,5 +24,5 @@ func (s *State) Spec() *Spec { return &s.summary.Genesis.Spec }
 // ledger is never changed in place.
 func (s *State) Standing() Standing {
 	return Standing{s.summary.Head.Position, s.summary.Genesis.Spec.Adjacency, s.Guarantee(), s.amended.resolution,
-		s.amended.raises, len(s.held.Open) > len(s.held.Children()), s.amended.assumptions, s.amended.acknowledged}
+		s.amended.raises, len(s.held.Open) > len(s.held.children()), s.amended.assumptions, s.amended.acknowledged}
 }

@@ -14,9 +14,9 @@ import (
 // memory of its state.
 const MaxDistinct = 1 << 20
 
-// MaxDescriptorBytes bounds the sum of their sizes: there are mechanisms of half a
+// maxDescriptorBytes bounds the sum of their sizes: there are mechanisms of half a
 // megabyte each.
-const MaxDescriptorBytes = 256 << 20
+const maxDescriptorBytes = 256 << 20
 
 // State is one ledger as committed. It changes only by Apply. It is not safe
 // for concurrent use.
@@ -143,7 +143,7 @@ func (s *State) Parts() []mechanism.Part { return slices.Clone(s.parts) }
 func (s *State) Composition() mechanism.Composition {
 	parts := s.Parts()
 	var at func([]mechanism.Part, mechanism.Mechanism) (int, bool)
-	for _, r := range s.held.Children() {
+	for _, r := range s.held.children() {
 		if at == nil {
 			at = mechanism.Searcher()
 		}
@@ -164,10 +164,10 @@ func charged(parts []mechanism.Part) []mechanism.Part {
 }
 
 // Reservations returns the open reservations, in the order of their positions.
-func (s *State) Reservations() []Reservation { return s.held.Sorted() }
+func (s *State) Reservations() []Reservation { return s.held.sorted() }
 
 // Reserved returns what open reservations hold, all together.
-func (s *State) Reserved() []mechanism.Part { return s.held.Merged() }
+func (s *State) Reserved() []mechanism.Part { return s.held.merged() }
 
 // Parent is the name of the ledger, or of the dataset's record, that has set aside what
 // the ledger may spend; "" if none has.

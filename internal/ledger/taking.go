@@ -40,5 +40,5 @@ func (s *State) ChargeCap() *ChargeCap {
 		return nil
 	}
 	g := s.summary.Genesis.Spec
-	return NewChargeCap(g.DatasetID, d.Caps.Charge, s.amended.resolution.Limits, g.Adjacency)
+	return newChargeCap(g.DatasetID, d.Caps.Charge, s.amended.resolution.Limits, g.Adjacency)
 }

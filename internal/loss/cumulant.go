@@ -100,8 +100,8 @@ func Guarded(line Line, onAxis Value) Line {
 	}
 }
 
-// RealValue is a real value with slopes from its line, +Inf where it overflows.
-func RealValue(s float64, line Line) Value {
+// realValue is a real value with slopes from its line, +Inf where it overflows.
+func realValue(s float64, line Line) Value {
 	at := line(0)
 	v := Value{K: real(at.K), Err: at.Err}
 	if math.IsNaN(v.K) || math.IsInf(v.K, 1) || !(v.Err >= 0) {
@@ -132,7 +132,7 @@ func Mirrored(s float64) (float64, bool) {
 // MirroredCumulant is the cumulant at s of a symmetric loss whose lines at θ ≥ −½ are given by right.
 func MirroredCumulant(s float64, right func(theta float64) Line) Value {
 	m, flip := Mirrored(s)
-	v := RealValue(m, right(m))
+	v := realValue(m, right(m))
 	if flip {
 		v.Slope = -v.Slope
 	}

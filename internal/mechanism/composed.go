@@ -13,7 +13,7 @@ import (
 // Bounds on what a Composed holds: events in one list, levels of lists within
 // lists, different parts of all of them, and applications of all of them.
 const (
-	MaxComposedEvents = 64
+	maxComposedEvents = 64
 	maxComposedDepth  = 3
 	maxComposedParts  = 256
 	maxApplications   = math.MaxUint32
@@ -23,7 +23,7 @@ const (
 // order and each perhaps chosen from the outputs before, but with the parameters
 // listed. It costs what the events cost when reported one by one.
 type Composed struct {
-	// 1 to MaxComposedEvents
+	// 1 to maxComposedEvents
 	Events List[Event] `field:"1" role:"inside" most:"64"`
 }
 
@@ -35,9 +35,9 @@ func (Composed) number() int { return 21 }
 // Check implements Mechanism: defined where every event is.
 func (c Composed) Check(adj Adjacency) error {
 	events := c.Events.Values()
-	if n := len(events); n == 0 || n > MaxComposedEvents {
+	if n := len(events); n == 0 || n > maxComposedEvents {
 		return &ParameterError{"composed.events", fmt.Sprintf("%d events", n),
-			fmt.Sprintf("1 to %d events", MaxComposedEvents)}
+			fmt.Sprintf("1 to %d events", maxComposedEvents)}
 	}
 	if depth(c) > maxComposedDepth {
 		return &ParameterError{"composed.events", "lists within lists within lists",

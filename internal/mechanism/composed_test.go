@@ -56,11 +56,11 @@ func TestStepCount(t *testing.T) {
 	} {
 		d := DPSGD{NoiseMultiplier: 1, BatchSize: c.batch, DatasetSize: c.dataset,
 			Epochs: c.epochs, Accumulation: c.piece}
-		if got := d.StepCount(); got != c.want {
+		if got := d.stepCount(); got != c.want {
 			t.Errorf("%v epochs of %d: %d steps, want %d", c.epochs, c.dataset, got, c.want)
 		}
 	}
-	if got := (DPSGD{Steps: 9, BatchSize: 1, DatasetSize: 100}).StepCount(); got != 9 {
+	if got := (DPSGD{Steps: 9, BatchSize: 1, DatasetSize: 100}).stepCount(); got != 9 {
 		t.Errorf("%d steps, want 9", got)
 	}
 }

@@ -40,7 +40,7 @@ func Compose(adj Adjacency, events []Event) (Composition, error) {
 			at[e.Mechanism] = j
 			c.Parts = append(c.Parts, Part{Mechanism: e.Mechanism})
 		}
-		total, err := AddCount(c.Parts[j].Count, e.Count)
+		total, err := addCount(c.Parts[j].Count, e.Count)
 		if err != nil {
 			return Composition{}, AtIndex(err, "events", i)
 		}
@@ -61,9 +61,9 @@ func (e Event) Check(adj Adjacency) error {
 	return e.Mechanism.Check(adj)
 }
 
-// AddCount returns total + count, or a *ParameterError where the sum of a
+// addCount returns total + count, or a *ParameterError where the sum of a
 // mechanism's counts would pass 2^63 − 1.
-func AddCount(total uint64, count uint32) (uint64, error) {
+func addCount(total uint64, count uint32) (uint64, error) {
 	if total > math.MaxInt64-uint64(count) {
 		return 0, &ParameterError{"count", fmt.Sprint(count),
 			fmt.Sprintf("at most %d more of this mechanism (a total of 2^63 − 1)", math.MaxInt64-total)}

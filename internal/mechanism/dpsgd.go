@@ -72,17 +72,17 @@ func (d DPSGD) Check(adj Adjacency) error {
 		if err := checkPositive("dp_sgd.epochs", d.Epochs); err != nil {
 			return err
 		}
-		if d.StepCount() == 0 {
+		if d.stepCount() == 0 {
 			return &ParameterError{"dp_sgd.epochs", number(d.Epochs), "epochs of at most 4294967295 steps in all"}
 		}
 	}
 	return checkAdjacency(adj)
 }
 
-// StepCount is the number of times that noise is added: Steps, or Epochs times the
+// stepCount is the number of times that noise is added: Steps, or Epochs times the
 // steps of an epoch, ⌈DatasetSize/(BatchSize·Accumulation)⌉, both rounded up, as
 // data loaders that end with a smaller batch do. 0 where it is more than 2³² − 1.
-func (d DPSGD) StepCount() uint64 {
+func (d DPSGD) stepCount() uint64 {
 	if d.Steps != 0 {
 		return d.Steps
 	}
@@ -114,13 +114,13 @@ func (d DPSGD) steps() Part {
 	return Part{
 		Mechanism: PoissonSampled{BatchSize: d.batch(), DatasetSize: d.DatasetSize,
 			Mechanism: Gaussian{NoiseMultiplier: d.NoiseMultiplier}},
-		Count: d.StepCount(),
+		Count: d.stepCount(),
 	}
 }
 
 func (d DPSGD) String() string {
 	return fmt.Sprintf("dp_sgd(noise multiplier %s, batches of %d of %d, %d steps)", atLeast(d.NoiseMultiplier),
-		d.batch(), d.DatasetSize, d.StepCount())
+		d.batch(), d.DatasetSize, d.stepCount())
 }
 
 func (DPSGD) places() place { return nowhere }

@@ -11,10 +11,10 @@ import (
 // whose batches are drawn at random.
 
 const (
-	// MaxMatrixSteps bounds the steps of a matrix that a generating function defines.
-	MaxMatrixSteps = 1 << 17
-	// MaxDenseSteps bounds the steps of a matrix that is given entry by entry.
-	MaxDenseSteps = 256
+	// maxMatrixSteps bounds the steps of a matrix that a generating function defines.
+	maxMatrixSteps = 1 << 17
+	// maxDenseSteps bounds the steps of a matrix that is given entry by entry.
+	maxDenseSteps = 256
 )
 
 // StepNoise is normal noise on sums over steps. Either StandardDeviation comes with Sensitivity,
@@ -65,17 +65,17 @@ func (g GeneralMatrix) Check(adj Adjacency) error {
 	if err := firstError(g.checkNoise(kind), g.Participation.check(kind), checkAdjacency(adj)); err != nil {
 		return err
 	}
-	n := int(min(g.Steps, MaxMatrixSteps))
+	n := int(min(g.Steps, maxMatrixSteps))
 	switch dense, d := g.Entries.Len() > 0, g.Denominator; {
 	case dense == (g.Coefficients.Len() > 0):
 		return &ParameterError{kind + ".entries", "missing, or given together with coefficients",
 			"exactly one of entries, coefficients"}
-	case dense && (g.Steps > MaxDenseSteps || g.Entries.Len() != n*(n+1)/2):
+	case dense && (g.Steps > maxDenseSteps || g.Entries.Len() != n*(n+1)/2):
 		return &ParameterError{kind + ".entries", fmt.Sprintf("%d numbers for %d steps", g.Entries.Len(), g.Steps),
-			fmt.Sprintf("steps·(steps + 1)/2 numbers, for at most %d steps", MaxDenseSteps)}
+			fmt.Sprintf("steps·(steps + 1)/2 numbers, for at most %d steps", maxDenseSteps)}
 	case dense && (d.Len() > 0 || g.Exponent != 0):
 		return &ParameterError{kind + ".denominator", "given together with entries", "coefficients with a denominator"}
-	case g.Steps > MaxMatrixSteps:
+	case g.Steps > maxMatrixSteps:
 		return &ParameterError{kind + ".steps", fmt.Sprint(g.Steps), "a whole number from 1 to 131072; banded_matrix " +
 			"takes more"}
 	case g.Exponent != 0 && !(g.Exponent >= 1e-3 && g.Exponent <= 1 && d.Len() == 2 && d.At(0) == 1):

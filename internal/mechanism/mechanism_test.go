@@ -222,7 +222,7 @@ func TestCheckRefusesNamingTheField(t *testing.T) {
 		{RenyiDP{NumbersOf(1, 2), NumbersOf(1, 1)}, "renyi_dp.orders[0]"},
 		{RenyiDP{NumbersOf(2, math.Inf(1)), NumbersOf(1, 1)}, "renyi_dp.orders[1]"},
 		{RenyiDP{NumbersOf(2, 3), NumbersOf(1, math.NaN())}, "renyi_dp.epsilons[1]"},
-		{RenyiDP{NumbersOf(make([]float64, MaxOrders+1)...), ""}, "renyi_dp.orders"},
+		{RenyiDP{NumbersOf(make([]float64, maxOrders+1)...), ""}, "renyi_dp.orders"},
 		{PrivacyLossTable{}, "privacy_loss_table.losses"},
 		{PrivacyLossTable{Losses: NumbersOf(1), Masses: NumbersOf(1)}, "privacy_loss_table.losses"},
 		{PrivacyLossTable{Losses: NumbersOf(1, 1), Masses: NumbersOf(.5, .5)}, "privacy_loss_table.losses[1]"},
@@ -237,7 +237,7 @@ func TestCheckRefusesNamingTheField(t *testing.T) {
 		// Σ p·e^{−l} = 1.54
 		{PrivacyLossTable{Losses: NumbersOf(-1, 1), Masses: NumbersOf(.5, .5)}, "privacy_loss_table.masses"},
 		{Parallel{}, "parallel.parts"},
-		{parallel(make([]Mechanism, MaxParts+1)...), "parallel.parts"},
+		{parallel(make([]Mechanism, maxParts+1)...), "parallel.parts"},
 		{parallel(g, nil), "parallel.parts[1]"},
 		{parallel(g, PureDP{-1}), "parallel.parts[1].pure_dp.epsilon"},
 		{parallel(parallel(parallel(parallel(g)))), "parallel.parts"},
@@ -262,7 +262,7 @@ func TestCheckRefusesNamingTheField(t *testing.T) {
 				Mechanism: PrivacyLossTable{NumbersOf(0, 1), NumbersOf(.5, .5), 0}})},
 			"repeat_and_select.mechanism.composed.events[0].mechanism.repeat_and_select.mechanism"},
 		{Composed{}, "composed.events"},
-		{composed(make([]Mechanism, MaxComposedEvents+1)...), "composed.events"},
+		{composed(make([]Mechanism, maxComposedEvents+1)...), "composed.events"},
 		{composed(g, nil), "composed.events[1].mechanism"},
 		{Composed{ListOf(Event{g, 1}, Event{g, 0})}, "composed.events[1].count"},
 		{composed(g, composed(Laplace{Scale: 1})),
@@ -495,10 +495,10 @@ func TestComposeMergesAndRefuses(t *testing.T) {
 
 func TestAddCountStopsBeforeOverflow(t *testing.T) {
 	const limit = uint64(math.MaxInt64)
-	if got, err := AddCount(limit-5, 5); err != nil || got != limit {
+	if got, err := addCount(limit-5, 5); err != nil || got != limit {
 		t.Errorf("%d, %v", got, err)
 	}
-	if _, err := AddCount(limit-5, 6); err == nil {
+	if _, err := addCount(limit-5, 6); err == nil {
 		t.Error("accepted a total of 2^63")
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// MaxParts bounds the parts of a Parallel.
-const MaxParts = 64
+// maxParts bounds the parts of a Parallel.
+const maxParts = 64
 
 // Parallel runs a mechanism on each of several disjoint parts of the dataset. Which part
 // a record belongs to depends on that record and on what was released before, so that its
 // presence moves the output of one part only (McSherry 2009, Thm 4). It costs as much as
 // an adversary gets who picks the record's part after seeing all earlier outputs.
 type Parallel struct {
-	// 1 to MaxParts
+	// 1 to maxParts
 	Parts List[Mechanism] `field:"1" role:"inside" most:"64"`
 
 	// PartitionFixedInAdvance asserts that the parts, and which mechanism runs on which of them,
@@ -35,8 +35,8 @@ func (Parallel) number() int { return 24 }
 // one part.
 func (p Parallel) Check(adj Adjacency) error {
 	parts := p.Parts.Values()
-	if n := len(parts); n == 0 || n > MaxParts {
-		return &ParameterError{"parallel.parts", fmt.Sprintf("%d parts", n), fmt.Sprintf("1 to %d parts", MaxParts)}
+	if n := len(parts); n == 0 || n > maxParts {
+		return &ParameterError{"parallel.parts", fmt.Sprintf("%d parts", n), fmt.Sprintf("1 to %d parts", maxParts)}
 	}
 	if depth(p) > maxComposedDepth {
 		return &ParameterError{"parallel.parts", "lists within lists within lists",

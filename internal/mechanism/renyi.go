@@ -11,13 +11,13 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// MaxOrders bounds the orders of a RenyiDP.
-const MaxOrders = 1024
+// maxOrders bounds the orders of a RenyiDP.
+const maxOrders = 1024
 
 // RenyiDP is any mechanism that is (α, ε)-Rényi differentially private (Mironov 2017,
 // arXiv 1702.07476v3, Def. 4) at each of some orders, as other accountants print it.
 type RenyiDP struct {
-	// α > 1, at most 2⁵³, rising; 1 to MaxOrders
+	// α > 1, at most 2⁵³, rising; 1 to maxOrders
 	Orders Numbers `field:"1" role:"shape" most:"1024"`
 	// ε > 0 at each order; as many
 	Epsilons Numbers `field:"2" role:"loss" most:"1024"`
@@ -33,8 +33,8 @@ func (RenyiDP) aliases() []string { return []string{"rdp", "renyi"} }
 // Check implements Mechanism.
 func (r RenyiDP) Check(adj Adjacency) error {
 	n := r.Orders.Len()
-	if n == 0 || n > MaxOrders {
-		return &ParameterError{"renyi_dp.orders", fmt.Sprintf("%d orders", n), fmt.Sprintf("1 to %d orders", MaxOrders)}
+	if n == 0 || n > maxOrders {
+		return &ParameterError{"renyi_dp.orders", fmt.Sprintf("%d orders", n), fmt.Sprintf("1 to %d orders", maxOrders)}
 	}
 	last := 1.0
 	for i, alpha := range r.Orders.Values() {

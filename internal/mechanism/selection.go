@@ -60,8 +60,8 @@ func (Exponential) places() place { return inGroup }
 type MaxNoise uint8
 
 const (
-	// NoMaxNoise is the zero value, refused.
-	NoMaxNoise MaxNoise = iota
+	// noMaxNoise is the zero value, refused.
+	noMaxNoise MaxNoise = iota
 	// LaplaceMax has density exp(−|x|/b)/(2b).
 	LaplaceMax
 	// ExponentialMax has density exp(−x/b)/b, x ≥ 0: permute-and-flip.
@@ -101,9 +101,9 @@ func (ReportNoisyMax) aliases() []string { return []string{"noisymax", "noisyarg
 
 // Check implements Mechanism: defined for every adjacency.
 func (r ReportNoisyMax) Check(adj Adjacency) error {
-	if r.Distribution == NoMaxNoise || r.Distribution > GumbelMax {
+	if r.Distribution == noMaxNoise || r.Distribution > GumbelMax {
 		value := "missing"
-		if r.Distribution != NoMaxNoise {
+		if r.Distribution != noMaxNoise {
 			value = r.Distribution.String()
 		}
 		return &ParameterError{"report_noisy_max.distribution", value, "LAPLACE, EXPONENTIAL or GUMBEL"}

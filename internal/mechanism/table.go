@@ -10,7 +10,7 @@ import (
 // Bounds on a PrivacyLossTable: its losses, their sizes, and how far its masses may be
 // from adding up.
 const (
-	MaxLosses     = 4096
+	maxLosses     = 4096
 	mostTableLoss = 700
 	tableSlack    = 1e-9
 )
@@ -25,7 +25,7 @@ const (
 // Masses are taken in proportion, and all losses raised by what Q sums to above 1: both
 // by 1e−9 at most, for the rounding of what was printed.
 type PrivacyLossTable struct {
-	// in nats, −700 … 700, rising; 2 to MaxLosses
+	// in nats, −700 … 700, rising; 2 to maxLosses
 	Losses Numbers `field:"1" role:"loss" most:"4096"`
 	// > 0; as many; with InfiniteMass they sum to 1, Σ p·e^{−l} ≤ 1
 	Masses Numbers `field:"2" role:"probability" most:"4096"`
@@ -43,9 +43,9 @@ func (PrivacyLossTable) aliases() []string { return []string{"pld"} }
 // Check implements Mechanism.
 func (p PrivacyLossTable) Check(adj Adjacency) error {
 	n := p.Losses.Len()
-	if n < 2 || n > MaxLosses { // a loss that never varies is a lower one, or a failure
+	if n < 2 || n > maxLosses { // a loss that never varies is a lower one, or a failure
 		return &ParameterError{"privacy_loss_table.losses", fmt.Sprintf("%d losses", n),
-			fmt.Sprintf("2 to %d losses", MaxLosses)}
+			fmt.Sprintf("2 to %d losses", maxLosses)}
 	}
 	last := math.Inf(-1)
 	for i, l := range p.Losses.Values() {

@@ -29,7 +29,7 @@ func (d DPSGD) tell(count uint64) string {
 	if d.Epochs != 0 {
 		text += plural(number(d.Epochs), "epoch") + " of training, which are "
 	}
-	text += plural(thousands(d.StepCount()), "step") + ", noise multiplier " + atLeast(d.NoiseMultiplier)
+	text += plural(thousands(d.stepCount()), "step") + ", noise multiplier " + atLeast(d.NoiseMultiplier)
 	if d.MaxGradNorm != 0 {
 		text += ", each gradient clipped to an ℓ2 norm of " + atMost(d.MaxGradNorm)
 	}

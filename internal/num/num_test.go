@@ -211,10 +211,10 @@ func TestCrossing(t *testing.T) {
 }
 
 func TestMiddle(t *testing.T) {
-	if m := Middle(0, math.MaxFloat64); !(m > 0 && m < math.MaxFloat64) {
+	if m := middle(0, math.MaxFloat64); !(m > 0 && m < math.MaxFloat64) {
 		t.Errorf("Middle = %v", m)
 	}
-	if m := Middle(1, Up(1)); m != 1 {
+	if m := middle(1, Up(1)); m != 1 {
 		t.Errorf("Middle of neighbours = %v", m)
 	}
 }

@@ -4,9 +4,9 @@ package num
 
 import "math"
 
-// Middle returns the float64 halfway between lo and hi in the order of floats,
+// middle returns the float64 halfway between lo and hi in the order of floats,
 // 0 ≤ lo ≤ hi: bisection with it ends after 64 steps however far apart they are.
-func Middle(lo, hi float64) float64 {
+func middle(lo, hi float64) float64 {
 	a, b := math.Float64bits(lo+0), math.Float64bits(hi) // +0: no −0
 	return math.Float64frombits(a + (b-a)/2)
 }
@@ -29,7 +29,7 @@ func Crossing(f func(x float64) (value, slope float64), lo, hi, start, tolerance
 			break
 		}
 		if !(x > below && x < above) {
-			x = Middle(below, above)
+			x = middle(below, above)
 		}
 		v, slope := f(x)
 		if v >= 0 {
@@ -39,7 +39,7 @@ func Crossing(f func(x float64) (value, slope float64), lo, hi, start, tolerance
 		}
 		if i%3 == 2 { // three evaluations must halve the bracket
 			if above-below > last/2 {
-				x = Middle(below, above)
+				x = middle(below, above)
 				last = above - below
 				continue
 			}
@@ -55,7 +55,7 @@ func Crossing(f func(x float64) (value, slope float64), lo, hi, start, tolerance
 			}
 		}
 		if math.IsNaN(next) || math.IsInf(next, 0) {
-			next = Middle(below, above)
+			next = middle(below, above)
 		}
 		x = next
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/api"
 )
 
-// VersionKey is the metadata key under which the answer to a health check carries the daemon's
+// versionKey is the metadata key under which the answer to a health check carries the daemon's
 // version.
-const VersionKey = "accountant-version"
+const versionKey = "accountant-version"
 
 // healthService is gRPC's own health service, with the daemon's version added to its answers.
 type healthService struct {
@@ -41,7 +41,7 @@ func (s *Server) unhealthy() {
 
 func (h healthService) Check(ctx context.Context,
 	req *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
-	if err := grpc.SetHeader(ctx, metadata.Pairs(VersionKey, h.version)); err != nil {
+	if err := grpc.SetHeader(ctx, metadata.Pairs(versionKey, h.version)); err != nil {
 		return nil, err
 	}
 	answer, err := h.Server.Check(ctx, req)

@@ -34,13 +34,13 @@ type policyLog struct {
 // policyAttempts bounds how often a policy is compared again because another daemon has recorded one meanwhile.
 const policyAttempts = 10
 
-// Record writes the text of an access policy behind the others, unless it is the newest. That there is no policy
+// record writes the text of an access policy behind the others, unless it is the newest. That there is no policy
 // any more is an empty text; where there never was one, nothing is written. It returns the position of the text.
 //
 // Where several daemons share the policies, a text is recorded once: one that was recorded before and then
 // replaced may be an old copy, of a daemon that was away for a while. For the same reason a daemon without a
 // policy records nothing there, and follows the others.
-func (l *policyLog) Record(text []byte) (position uint64, err error) {
+func (l *policyLog) record(text []byte) (position uint64, err error) {
 	if l.Shared != nil && len(text) == 0 {
 		return 0, nil
 	}
@@ -128,9 +128,9 @@ func (l *policyLog) at(position uint64) (text []byte, ok bool, err error) {
 	return v.Text, ok, nil
 }
 
-// Newest returns the text of the policy that was recorded last, by whichever daemon, and its position. The text is
+// newest returns the text of the policy that was recorded last, by whichever daemon, and its position. The text is
 // empty if none was, or if it was recorded that there is none. There must be a Shared.
-func (l *policyLog) Newest() (text []byte, position uint64, err error) {
+func (l *policyLog) newest() (text []byte, position uint64, err error) {
 	heads, err := l.Shared.Heads([]string{ledger.AccessLedger})
 	if err != nil {
 		return nil, 0, err

@@ -95,8 +95,8 @@ func (t *refusals) Add(name string, w ledger.Writer, sequence uint64, err error)
 	t.add(name, w, sequence, 0, err)
 }
 
-// AddSet does so for a request about several ledgers: each of them remembers its own refusal.
-func (t *refusals) AddSet(w ledger.Writer, sequence uint64, err error) {
+// addSet does so for a request about several ledgers: each of them remembers its own refusal.
+func (t *refusals) addSet(w ledger.Writer, sequence uint64, err error) {
 	var refusal *ledger.SetRefusal
 	if !errors.As(err, &refusal) {
 		return

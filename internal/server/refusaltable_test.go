@@ -182,7 +182,7 @@ func TestWhatCounts(t *testing.T) {
 func TestSets(t *testing.T) {
 	t.Parallel()
 	table := clockedTable(plainly)
-	table.AddSet(alice, 3, fmt.Errorf("the set: %w", &ledger.SetRefusal{Set: []string{"a", "b", "c", "d"},
+	table.addSet(alice, 3, fmt.Errorf("the set: %w", &ledger.SetRefusal{Set: []string{"a", "b", "c", "d"},
 		Refused: []ledger.MemberRefusal{{Ledger: "a", Err: fmt.Errorf("ledger a: %w: 1 is left", ledger.ErrBudget)},
 			{Ledger: "c", Err: ledger.ErrClosed}, {Ledger: "d", Err: ledger.ErrNotFound}}}))
 	for name, want := range map[string]string{"a": "budget exceeded: 1 is left", "b": "", "c": "ledger is closed",
@@ -199,7 +199,7 @@ func TestSets(t *testing.T) {
 			}
 		}
 	}
-	table.AddSet(alice, 4, ledger.ErrBudget) // which says of no ledger that it refused
+	table.addSet(alice, 4, ledger.ErrBudget) // which says of no ledger that it refused
 	if n := table.ledgers.Len(); n != 2 {
 		t.Errorf("%d ledgers are remembered; want 2", n)
 	}

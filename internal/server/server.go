@@ -100,10 +100,10 @@ func Start(config Config) (*Server, error) {
 				"file", config.AccessPolicy, "recorded_at", position,
 				"compare", "accountctl ledger entries "+ledger.AccessLedger)
 		}}
-	rights := gate.Config{Path: config.AccessPolicy, Spec: s.spec, Logger: config.Logger, Record: kept.Record,
+	rights := gate.Config{Path: config.AccessPolicy, Spec: s.spec, Logger: config.Logger, Record: kept.record,
 		Interval: config.PolicyInterval, Own: config.Rules, Adopted: s.keep}
 	if s.shared != nil {
-		rights.Newest = kept.Newest
+		rights.Newest = kept.newest
 		s.shared, rights.Changed = listenForPolicies(s.shared)
 	}
 	var err error

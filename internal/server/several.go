@@ -66,7 +66,7 @@ func (s *service) writeSeveral(ctx context.Context, in *pb.Lane, path string,
 		answer.Refusal, answer.Ledgers = fromSetRefusal(refusal, false), refusal.Set
 	default:
 		if !in.GetCheckOnly() {
-			s.refusals.AddSet(writer, in.GetSequence(), err)
+			s.refusals.addSet(writer, in.GetSequence(), err)
 		}
 		return nil, err
 	}

@@ -40,8 +40,8 @@ type Theorem struct {
 // All returns the accountant's analyses, in their order, followed by the classical theorems.
 func All() []Theorem { return append(engine(), classical()...) }
 
-// Names returns the names of all theorems.
-func Names() []string {
+// names returns the names of all theorems.
+func names() []string {
 	var names []string
 	for _, t := range All() {
 		names = append(names, t.Name)
@@ -69,7 +69,7 @@ func Ask(c mechanism.Composition, q Question, name string) (accountant.Answer, e
 	}
 	return accountant.Answer{},
 		&mechanism.ParameterError{Field: "analysis", Value: fmt.Sprintf("%q", name),
-			Allowed: strings.Join(Names(), ", ")}
+			Allowed: strings.Join(names(), ", ")}
 }
 
 func (t Theorem) ask(c mechanism.Composition, q Question) (accountant.Answer, error) {

@@ -182,7 +182,7 @@ func TestEveryTheoremApplies(t *testing.T) {
 			proven[name] = true
 		}
 	}
-	for _, name := range Names() {
+	for _, name := range names() {
 		if !proven[name] {
 			t.Errorf("%s never applied", name)
 		}
@@ -197,7 +197,7 @@ func provenOf(t rapid.TB, c mechanism.Composition, q accountant.Question, group 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range Names() {
+	for _, name := range names() {
 		if name == groupPrivacy && !group {
 			continue
 		}
@@ -270,7 +270,7 @@ func TestConditions(t *testing.T) {
 
 // Nothing costs nothing, by every theorem.
 func TestNothing(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range names() {
 		for _, q := range []accountant.Question{accountant.AtDelta(1e-5), accountant.AtEpsilon(0)} {
 			if r := by(t, name, compose(t, mechanism.ReplaceOne), q); r.Unsupported != "" ||
 				r.Epsilon != 0 || r.Delta != 0 {

@@ -116,7 +116,7 @@ func FromAction(v ledger.Action) proto.Message {
 // width or its length before it. So different content never has the same encoding, and none begins another.
 func AppendAsked(b []byte, v ledger.Action) []byte {
 	if charge, ok := v.(ledger.Charge); ok { // by hand, as it is on the way of every charge
-		return appendLabels(AppendEvents(append(b, "charge\x00"...), charge.Events), charge.Labels)
+		return appendLabels(appendEvents(append(b, "charge\x00"...), charge.Events), charge.Labels)
 	}
 	return appendAsked(b, v)
 }

@@ -23,9 +23,9 @@ func AppendNumber(b []byte, n protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, n, protowire.VarintType), v)
 }
 
-// AppendEvents appends the canonical encoding of events, of which digests are made. It does
+// appendEvents appends the canonical encoding of events, of which digests are made. It does
 // not depend on protobuf, and is different for different events.
-func AppendEvents(b []byte, events []mechanism.Event) []byte {
+func appendEvents(b []byte, events []mechanism.Event) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(len(events)))
 	for _, e := range events {
 		b = binary.BigEndian.AppendUint32(b, e.Count)
@@ -39,8 +39,8 @@ func AppendText(b []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint64(b, uint64(len(s))), s...)
 }
 
-// Bit is how a canonical encoding has yes and no: 1 and 0.
-func Bit(set bool) byte {
+// bit is how a canonical encoding has yes and no: 1 and 0.
+func bit(set bool) byte {
 	if set {
 		return 1
 	}

@@ -115,10 +115,10 @@ func FromDataset(v ledger.View) *pb.Dataset {
 			Id: s.DatasetID, Version: s.DatasetVersion, Title: d.Title, Owners: d.Owners,
 			Adjacency: FromAdjacency(s.Adjacency), PrivacyUnit: s.PrivacyUnit,
 			MaxRecordsPerUnit: d.MaxRecords, BoundEnforcedBy: d.EnforcedBy, Labels: fromLabels(d.Labels),
-			Caps: capsForm.Given(d.Caps), DerivedFrom: referenceForm.WriteAll(d.DerivedFrom),
+			Caps: capsForm.given(d.Caps), DerivedFrom: referenceForm.WriteAll(d.DerivedFrom),
 			Independence: d.Independence,
 		},
-		BudgetOf: d.BudgetOf, NeedsConfirming: d.Waits(), Confirmation: ApprovalForm.Given(d.Confirmation.Approval),
+		BudgetOf: d.BudgetOf, NeedsConfirming: d.Waits(), Confirmation: ApprovalForm.given(d.Confirmation.Approval),
 		ConfirmedBy: d.Confirmation.By, Versions: versionForm.WriteAll(d.Versions),
 	}
 	for _, b := range v.Budgets {

@@ -40,19 +40,6 @@ func FromAdjacency(a mechanism.Adjacency) pb.Workload_Adjacency {
 	return pb.Workload_ADJACENCY_UNSPECIFIED
 }
 
-// ToEvents converts events that are valid under adj; field is the list's path
-// in errors: "charge.events". An empty list is for the caller to judge.
-func ToEvents(adj mechanism.Adjacency, field string, events []*pb.Event) ([]mechanism.Event, error) {
-	out, err := toEvents(field, events)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkEvents(adj, field, out); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // toEvents converts without a check of ranges.
 func toEvents(field string, events []*pb.Event) ([]mechanism.Event, error) {
 	return toEventsAt(field, events, 0)
@@ -124,7 +111,10 @@ func ToWorkload(w *pb.Workload) (name string, c mechanism.Composition, err error
 	if n := len(w.GetEvents()); n > MaxWorkloadEvents {
 		return "", c, Invalid("events", fmt.Sprintf("%d events", n), fmt.Sprintf("at most %d", MaxWorkloadEvents))
 	}
-	events, err := ToEvents(adj, "events", w.GetEvents())
+	events, err := toEvents("events", w.GetEvents())
+	if err == nil {
+		err = checkEvents(adj, "events", events)
+	}
 	if err != nil {
 		return "", c, err
 	}

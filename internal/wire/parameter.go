@@ -160,10 +160,10 @@ func (yes) write(v reflect.Value, m protoreflect.Message, fd protoreflect.FieldD
 	m.Set(fd, protoreflect.ValueOfBool(v.Bool()))
 }
 
-func (yes) canonical(b []byte, v reflect.Value) []byte { return append(b, Bit(v.Bool())) }
+func (yes) canonical(b []byte, v reflect.Value) []byte { return append(b, bit(v.Bool())) }
 
 func (yes) record(b []byte, number protowire.Number, v reflect.Value) []byte {
-	return AppendNumber(b, number, uint64(Bit(v.Bool())))
+	return AppendNumber(b, number, uint64(bit(v.Bool())))
 }
 
 // A numbers is a mechanism.Numbers: a list of float64.
@@ -306,7 +306,7 @@ func (e events) write(v reflect.Value, m protoreflect.Message, fd protoreflect.F
 	}
 }
 
-func (e events) canonical(b []byte, v reflect.Value) []byte { return AppendEvents(b, e.values(v)) }
+func (e events) canonical(b []byte, v reflect.Value) []byte { return appendEvents(b, e.values(v)) }
 
 func (e events) record(b []byte, number protowire.Number, v reflect.Value) []byte {
 	for _, event := range e.values(v) {

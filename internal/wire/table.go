@@ -290,8 +290,8 @@ func (f Form[T, M]) Write(v T) M {
 	return form.write(reflect.ValueOf(v), protoreflect.ValueOfMessage(form.message.New())).Message().Interface().(M)
 }
 
-// Given is Write, and nil of the zero value.
-func (f Form[T, M]) Given(v T) (m M) {
+// given is Write, and nil of the zero value.
+func (f Form[T, M]) given(v T) (m M) {
 	if reflect.ValueOf(v).IsZero() {
 		return m
 	}

@@ -105,9 +105,9 @@ func ToContribution(field string, c pb.SetPart_Contribution) (ledger.Contributio
 	contribution := ledger.Contribution(c)
 	switch {
 	case c == pb.SetPart_CONTRIBUTION_UNSPECIFIED:
-		return 0, Absent(field, ContributionAllowed)
+		return 0, Absent(field, contributionAllowed)
 	case int32(contribution) != int32(c) || !contribution.Valid():
-		return 0, Invalid(field, c.String(), ContributionAllowed)
+		return 0, Invalid(field, c.String(), contributionAllowed)
 	}
 	return contribution, nil
 }
@@ -120,8 +120,8 @@ func FromContribution(c ledger.Contribution) *pb.SetPart_Contribution {
 	return pb.SetPart_Contribution(c).Enum()
 }
 
-// ContributionAllowed explains both contributions.
-const ContributionAllowed = "OVER_ALL if the sensitivity bounds what a person's rows in all of the ledgers move the " +
+// contributionAllowed explains both contributions.
+const contributionAllowed = "OVER_ALL if the sensitivity bounds what a person's rows in all of the ledgers move the " +
 	"release by together (they are clipped per person), or IN_EACH if it bounds those in each ledger alone (somebody " +
 	"in n of them counts as a group of n; on samples ROWS_DRAWN_IN_EACH or PEOPLE_DRAWN_IN_EACH says what is drawn)"
 

@@ -133,7 +133,7 @@ func (n figure) check(_ context, path string, v reflect.Value) error {
 func (n figure) canonical(b []byte, v reflect.Value) []byte {
 	switch v.Kind() {
 	case reflect.Bool:
-		return append(b, Bit(v.Bool()))
+		return append(b, bit(v.Bool()))
 	case reflect.Float64:
 		return appendUint64(b, math.Float64bits(v.Float()))
 	case reflect.Uint8:
@@ -308,7 +308,7 @@ func (p pointer) check(c context, path string, v reflect.Value) error {
 }
 
 func (p pointer) canonical(b []byte, v reflect.Value) []byte {
-	b = append(b, Bit(!v.IsNil()))
+	b = append(b, bit(!v.IsNil()))
 	if v.IsNil() {
 		return b
 	}
@@ -427,7 +427,7 @@ func (l eventList) check(c context, path string, v reflect.Value) error {
 }
 
 func (eventList) canonical(b []byte, v reflect.Value) []byte {
-	return AppendEvents(b, v.Interface().([]mechanism.Event))
+	return appendEvents(b, v.Interface().([]mechanism.Event))
 }
 
 // A described is a mechanism.
@@ -495,7 +495,7 @@ func (workload) check(c context, path string, v reflect.Value) error {
 
 func (workload) canonical(b []byte, v reflect.Value) []byte {
 	plan := v.Interface().(ledger.Workload)
-	return AppendEvents(AppendText(b, plan.Name), plan.Events)
+	return appendEvents(AppendText(b, plan.Name), plan.Events)
 }
 
 // appendLabels appends labels to a canonical encoding, by key.

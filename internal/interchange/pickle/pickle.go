@@ -7,7 +7,7 @@
 //
 // The opcodes of protocols 2 to 5 are known (Python's Lib/pickle.py); those that only protocols 0
 // and 1 write are refused. What a pickle may make this program keep is bounded by MaxBytes and
-// MaxValues, whatever the pickle says of its own sizes.
+// maxValues, whatever the pickle says of its own sizes.
 //
 // It is a package of its own because it reads bytes that nobody has checked, and can be fuzzed and audited
 // apart.
@@ -22,7 +22,7 @@ import (
 // Bounds of one pickle. A checkpoint of a model with 10,000 tensors has some 10^6 values.
 const (
 	MaxBytes  = 32 << 20
-	MaxValues = 2_000_000
+	maxValues = 2_000_000
 )
 
 // List is a Python list or tuple. Values that a pickle mentions twice are shared, and a list may
@@ -83,7 +83,7 @@ var (
 // Load runs the first pickle in data. It returns its value, in which only nil, bool, int64,
 // float64, string, *List, *Dict and Opaque occur, and what follows the pickle.
 func Load(data []byte) (value any, rest []byte, err error) {
-	m := &machine{data: data[:min(len(data), MaxBytes)], memo: map[uint64]any{}, left: MaxValues}
+	m := &machine{data: data[:min(len(data), MaxBytes)], memo: map[uint64]any{}, left: maxValues}
 	for {
 		start := m.at
 		op, err := m.take(1)
@@ -102,7 +102,7 @@ func Load(data []byte) (value any, rest []byte, err error) {
 			return nil, nil, &Error{start, fmt.Sprintf("opcode 0x%02x is not one of protocols 2 to 5", op[0])}
 		}
 		if m.left--; m.left < 0 {
-			return nil, nil, &Error{start, fmt.Sprintf("more than %d values and instructions", MaxValues)}
+			return nil, nil, &Error{start, fmt.Sprintf("more than %d values and instructions", maxValues)}
 		}
 		if err := do(m); err != nil {
 			return nil, nil, m.wrong(start, err)

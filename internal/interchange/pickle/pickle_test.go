@@ -98,7 +98,7 @@ func TestPicklesThatAreRefused(t *testing.T) {
 		{"2^63 bytes that are not there", "\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x7f.", "ends in the middle"},
 		{"2^64 bytes that are not there", "\x80\x04\x8e\xff\xff\xff\xff\xff\xff\xff\xff.", "ends in the middle"},
 		{"a long of 4 GB", "\x80\x02\x8b\xff\xff\xff\xff.", "ends in the middle"},
-		{"too many values", "\x80\x02" + strings.Repeat("}", MaxValues), "more than 2000000"},
+		{"too many values", "\x80\x02" + strings.Repeat("}", maxValues), "more than 2000000"},
 		{"too many bytes", "\x80\x02" + strings.Repeat("X\x00\x00\x01\x00"+strings.Repeat("a", 1<<16)+"0", 512) + "N.",
 			"within 32 MiB"},
 	} {
@@ -118,9 +118,9 @@ func TestHostilePicklesStaySmall(t *testing.T) {
 		"a list that holds itself":                  "\x80\x02]q\x00h\x00a.",
 		"a long name again and again": "\x80\x04X\x00\x00\x10\x00" + strings.Repeat("a", 1<<20) + "\x94" +
 			strings.Repeat("h\x00h\x00\x930", 50_000) + "N.",
-		"marks":             "\x80\x02" + strings.Repeat("(", MaxValues-10) + "N.",
-		"dictionaries":      "\x80\x02" + strings.Repeat("}", MaxValues-10) + ".",
-		"numbers in a memo": "\x80\x02N" + strings.Repeat("\x94", MaxValues-10) + ".",
+		"marks":             "\x80\x02" + strings.Repeat("(", maxValues-10) + "N.",
+		"dictionaries":      "\x80\x02" + strings.Repeat("}", maxValues-10) + ".",
+		"numbers in a memo": "\x80\x02N" + strings.Repeat("\x94", maxValues-10) + ".",
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

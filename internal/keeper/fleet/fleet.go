@@ -63,7 +63,7 @@ func Join(store ledger.Store, shared Shared, changed func(names ...string)) *Fle
 			return nil
 		}
 	}
-	f := &Fleet{Heads: NewHeads(shared.Heads), caps: caps{store: store}, shared: shared}
+	f := &Fleet{Heads: newHeads(shared.Heads), caps: caps{store: store}, shared: shared}
 	f.stop = shared.Changes(changed)
 	return f
 }

@@ -35,8 +35,8 @@ type reading struct {
 	errs  []error        // of each name
 }
 
-// NewHeads returns a Heads that asks read, which is as Shared.Heads.
-func NewHeads(read func(names []string) ([]ledger.Head, error)) *Heads { return &Heads{read: read} }
+// newHeads returns a Heads that asks read, which is as Shared.Heads.
+func newHeads(read func(names []string) ([]ledger.Head, error)) *Heads { return &Heads{read: read} }
 
 // Of returns the heads of ledgers, in order. They are now's: read after the call. In a call with a context
 // made by Within they may have been read before, for the same ledgers; then now is false. After Patience the

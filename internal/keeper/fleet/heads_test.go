@@ -23,7 +23,7 @@ func TestQuestionsShareAReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var readings [][]string
 		position := uint64(0)
-		h := NewHeads(func(names []string) ([]ledger.Head, error) {
+		h := newHeads(func(names []string) ([]ledger.Head, error) {
 			readings = append(readings, slices.Clone(names))
 			position++
 			heads := slices.Repeat([]ledger.Head{at(position)}, len(names))
@@ -55,7 +55,7 @@ func TestQuestionsShareAReading(t *testing.T) {
 // Within one call a ledger's head is read once, and the caller is told so.
 func TestWithinOneCall(t *testing.T) {
 	n := uint64(0)
-	h := NewHeads(func(names []string) ([]ledger.Head, error) {
+	h := newHeads(func(names []string) ([]ledger.Head, error) {
 		n++
 		return slices.Repeat([]ledger.Head{at(n)}, len(names)), nil
 	})
@@ -75,7 +75,7 @@ func TestWithinOneCall(t *testing.T) {
 // A damaged ledger affects nobody who asks about others at the same time.
 func TestDamagedLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := NewHeads(func(names []string) ([]ledger.Head, error) {
+		h := newHeads(func(names []string) ([]ledger.Head, error) {
 			time.Sleep(time.Millisecond)
 			if slices.Contains(names, "bad") {
 				return nil, ledger.ErrDamaged
@@ -102,7 +102,7 @@ func TestReadingsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
 		var do func() ([]ledger.Head, error)
-		h := NewHeads(func([]string) ([]ledger.Head, error) { return do() })
+		h := newHeads(func([]string) ([]ledger.Head, error) { return do() })
 		back := make(chan struct{})
 		do = func() ([]ledger.Head, error) { <-back; return []ledger.Head{at(1)}, nil }
 		for range 2 {

@@ -8,16 +8,16 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// MostSearched bounds the steps of a matrix that is searched: its products of columns are all
+// mostSearched bounds the steps of a matrix that is searched: its products of columns are all
 // in memory.
-const MostSearched = 512
+const mostSearched = 512
 
 // mostWork bounds the products that one search adds up in the patterns that it tries.
 const mostWork = 1 << 22
 
-// CanSearch says whether Search takes the pattern: it then takes a fifth of a second at most.
-func CanSearch(p Pattern) bool {
-	return p.Steps <= MostSearched && p.Steps*p.Steps*p.Most <= 1<<25
+// canSearch says whether Search takes the pattern: it then takes a fifth of a second at most.
+func canSearch(p Pattern) bool {
+	return p.Steps <= mostSearched && p.Steps*p.Steps*p.Most <= 1<<25
 }
 
 // Search bounds the sensitivity of any matrix with p.Steps columns whose inner products are

@@ -36,7 +36,7 @@ func Toeplitz(c []float64, p Pattern) Bound {
 	} else {
 		bound.Squares = rounded(rowSquares(above(c), p.Steps, p.Most, p.Separation), 2*b+8)
 	}
-	if CanSearch(p) {
+	if canSearch(p) {
 		return least(bound, Search(p, !isNonnegative(c), productsOf(c, int(p.Steps))))
 	}
 	x := lags(c, p.Separation)

@@ -71,9 +71,9 @@ func (m *Mixture) LogRatio(z float64) (l, w, err float64) {
 }
 
 const (
-	// Negligible is ln of the share of a sum below which a part of a mixture is left out of it.
-	Negligible = -45
-	// NegligibleErr is at least e^Negligible in units of Ulp: what a part that is left out moves
+	// negligible is ln of the share of a sum below which a part of a mixture is left out of it.
+	negligible = -45
+	// NegligibleErr is at least e^negligible in units of Ulp: what a part that is left out moves
 	// the sum by, in its share.
 	NegligibleErr = 3e-4
 	// mostRuns bounds the search for the parts that count.
@@ -96,7 +96,7 @@ func (m *Mixture) logChange(i int, a, b float64) float64 {
 }
 
 // Counting returns the parts from … to−1 that count in Σ p_i·ρ_i, each ρ_i being any number from
-// e^{u_i} at a to e^{u_i} at b ≥ a. Every other p_i·ρ_i is at most e^Negligible of the sum, and of
+// e^{u_i} at a to e^{u_i} at b ≥ a. Every other p_i·ρ_i is at most e^negligible of the sum, and of
 // Σ |p_i·(ρ_i − 1)| too. See docs/math/groups.md §1.7.4.1.
 func (m *Mixture) Counting(a, b float64) (from, to int) {
 	n := len(m.Shift)
@@ -117,7 +117,7 @@ func (m *Mixture) Counting(a, b float64) (from, to int) {
 		}
 	}
 	change := math.Max(m.logChange(top, a, b), m.logChange(x.likeliest, a, b))
-	least := math.Min(x.logs[top]+m.exponent(top, a), change) + Negligible
+	least := math.Min(x.logs[top]+m.exponent(top, a), change) + negligible
 	from, to = n, 0
 	for r, start := 0, 0; r < len(x.runs); r, start = r+1, x.runs[r] {
 		middle := largest[r]

@@ -57,8 +57,8 @@ var ErrWrong = errors.New("put it back as it was")
 
 const suffix = ".cold"
 
-// MaxBlock bounds a block, so that a wrong reference asks for no more memory.
-const MaxBlock = 64 << 20
+// maxBlock bounds a block, so that a wrong reference asks for no more memory.
+const maxBlock = 64 << 20
 
 // Make makes the place, if it is a directory that is not there.
 func (p Place) Make(ctx context.Context) error {
@@ -89,8 +89,8 @@ func (p Place) Write(ctx context.Context, content []byte) (n Name, err error) {
 
 // Read returns a block, which has the SHA-256 of the reference.
 func (p Place) Read(ctx context.Context, r Ref) (block []byte, err error) {
-	if r.Length > MaxBlock {
-		return nil, fmt.Errorf("it has a block of %d bytes; allowed: %d; %w", r.Length, MaxBlock, ErrWrong)
+	if r.Length > maxBlock {
+		return nil, fmt.Errorf("it has a block of %d bytes; allowed: %d; %w", r.Length, maxBlock, ErrWrong)
 	}
 	at, err := blobs.At(p.Dir)
 	if err != nil {

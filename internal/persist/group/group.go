@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Max bounds the operations of one commit.
-const Max = 1024
+// most bounds the operations of one commit.
+const most = 1024
 
 // Committer collects operations of type O for a store. Make it with Start.
 type Committer[O any] struct {
@@ -35,7 +35,7 @@ type Committer[O any] struct {
 // A commit waits for stragglers for wait at most, and only while calls overlap; not at all if wait
 // is negative.
 func Start[O any](wait time.Duration, commit func([]O) int, answered func(O)) *Committer[O] {
-	c := &Committer[O]{wait: wait, commit: commit, answered: answered, queue: make(chan O, Max),
+	c := &Committer[O]{wait: wait, commit: commit, answered: answered, queue: make(chan O, most),
 		done: make(chan struct{})}
 	go c.run()
 	return c
@@ -99,7 +99,7 @@ func (c *Committer[O]) run() {
 // instead of waiting for the one after.
 func (c *Committer[O]) collect(ops []O) []O {
 	var late <-chan time.Time
-	for len(ops) < Max {
+	for len(ops) < most {
 		select {
 		case o, ok := <-c.queue:
 			if !ok {

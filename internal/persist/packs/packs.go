@@ -185,8 +185,8 @@ func (p Pack) Join(after ...Pack) Pack {
 	return p
 }
 
-// Full reports whether a pack is so large that nothing is put into it any more.
-func (p Pack) Full() bool { return len(p.Raws) >= MaxEntries*3/4 || p.size() >= MaxBytes*3/4 }
+// full reports whether a pack is so large that nothing is put into it any more.
+func (p Pack) full() bool { return len(p.Raws) >= MaxEntries*3/4 || p.size() >= MaxBytes*3/4 }
 
 func (p Pack) size() (n int) {
 	for _, raw := range p.Raws {
@@ -246,7 +246,7 @@ func (p Pack) Without(n int) Pack {
 // Deal returns the packs for entries that follow those of last, in packs that follow each other, and whether they take
 // its place, as it has room for some of them. last is empty for the first entries of a ledger.
 func Deal(last Pack, after ...Pack) (list []Pack, instead bool) {
-	if instead = len(last.Raws) > 0 && !last.Full(); instead {
+	if instead = len(last.Raws) > 0 && !last.full(); instead {
 		after = append([]Pack{last}, after...)
 	}
 	return Cut(after...), instead

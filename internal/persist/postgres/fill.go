@@ -24,8 +24,8 @@ import (
 // ErrNotEmpty means that the database has a store already.
 var ErrNotEmpty = errors.New("the database has a store already")
 
-// ErrThere means that the database has this very store already, which has gone on.
-var ErrThere = errors.New("the database has this store already, and it has gone on since; nothing was written")
+// errThere means that the database has this very store already, which has gone on.
+var errThere = errors.New("the database has this store already, and it has gone on since; nothing was written")
 
 // errOther means that a database has something else than the file that it was filled from.
 var errOther = fmt.Errorf("%w: it is not what the file has", ledger.ErrDamaged)
@@ -72,7 +72,7 @@ func Fill(ctx context.Context, c Config, file string, progress func(done, total 
 			return fmt.Errorf("store %s: %w", c.name(), err)
 		}
 		if err = c.compare(want, f.id); already && errors.Is(err, errOther) {
-			return fmt.Errorf("store %s: %w", c.name(), ErrThere)
+			return fmt.Errorf("store %s: %w", c.name(), errThere)
 		}
 		id = f.id
 		return err

@@ -228,7 +228,7 @@ func (r Retention) Append(b []byte) []byte {
 
 // Retention returns what was recorded last; zero if nothing was.
 func (v *View) Retention() (r Retention, err error) {
-	r, _, err = May(v, MetaBucket, RetentionKey, parseRetention)
+	r, _, err = may(v, MetaBucket, RetentionKey, parseRetention)
 	return r, err
 }
 

@@ -47,7 +47,7 @@ func (v *View) Settled() (bool, error) {
 
 // mark returns the number in a row of the meta bucket, or 0 if there is no such row.
 func (v *View) mark(key []byte) (uint64, error) {
-	n, _, err := May(v, MetaBucket, key, ParseUint64)
+	n, _, err := may(v, MetaBucket, key, ParseUint64)
 	return n, err
 }
 
@@ -116,7 +116,7 @@ func (l Left) Append(b []byte) []byte {
 
 // Left returns the mark of a file whose ledgers were moved away, or nil.
 func (v *View) Left() (*Left, error) {
-	l, found, err := May(v, MetaBucket, LeftKey, ParseLeft)
+	l, found, err := may(v, MetaBucket, LeftKey, ParseLeft)
 	if err != nil || !found {
 		return nil, err
 	}

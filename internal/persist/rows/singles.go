@@ -19,12 +19,12 @@ import (
 // that two of them share costs a reading and nothing else. The keys of a ledger lie in blocks, sorted, which together
 // cover all hashes.
 type Single struct {
-	Hash     uint64 // at most MaxHash
+	Hash     uint64 // at most maxHash
 	Position uint64
 }
 
-// MaxHash is the largest hash. A database has no larger numbers.
-const MaxHash = math.MaxInt64
+// maxHash is the largest hash. A database has no larger numbers.
+const maxHash = math.MaxInt64
 
 // principalBits are the lowest ones of a hash. The others are of the name, so whoever else used it stands beside.
 const principalBits = 15
@@ -38,8 +38,8 @@ func HashOf(w ledger.Writer) uint64 {
 	return of(w.Name)>>1>>principalBits<<principalBits | of(w.Principal)>>(64-principalBits)
 }
 
-// HashesOf returns the range in which the hashes of all request IDs of a name are.
-func HashesOf(name string) (least, most uint64) {
+// hashesOf returns the range in which the hashes of all request IDs of a name are.
+func hashesOf(name string) (least, most uint64) {
 	least = HashOf(ledger.Writer{Name: name}) >> principalBits << principalBits
 	return least, least | (1<<principalBits - 1)
 }
@@ -64,8 +64,8 @@ func (k SinglesBlock) Append(b []byte) []byte {
 	return b
 }
 
-// ParseSingles reads the row with the key upto.
-func ParseSingles(upto uint64, b []byte) (SinglesBlock, error) {
+// parseSingles reads the row with the key upto.
+func parseSingles(upto uint64, b []byte) (SinglesBlock, error) {
 	r := Varints{B: b}
 	k := SinglesBlock{From: r.Next(), Upto: upto, List: make([]Single, 0, len(b)/8)}
 	count := r.Next()
@@ -75,7 +75,7 @@ func ParseSingles(upto uint64, b []byte) (SinglesBlock, error) {
 		r.Bad = r.Bad || key.Hash < last.Hash || key.Position == 0 || CompareKeys(key, last) <= 0
 		k.List, last = append(k.List, key), key
 	}
-	if n := len(k.List); uint64(n) != count || k.From > k.Upto || k.Upto > MaxHash ||
+	if n := len(k.List); uint64(n) != count || k.From > k.Upto || k.Upto > maxHash ||
 		n > 0 && k.List[n-1].Hash > k.Upto {
 		r.Bad = true
 	}
@@ -95,7 +95,7 @@ func (k SinglesBlock) Seal(number uint64) []byte {
 // UnsealSingles reads a stored row.
 func UnsealSingles(number, upto uint64, stored []byte) (SinglesBlock, error) {
 	return Parse(SinglesBucket, BlockKey(number, upto), stored, func(b []byte) (SinglesBlock, error) {
-		return ParseSingles(upto, b)
+		return parseSingles(upto, b)
 	})
 }
 
@@ -117,7 +117,7 @@ type SinglesBlocks struct {
 // Block returns the one that covers a hash for which they were read.
 func (s SinglesBlocks) Block(hash uint64) (k SinglesBlock, err error) {
 	if len(s.List) == 0 {
-		return NoSingles, nil
+		return noSingles, nil
 	}
 	for i, at := range s.List {
 		if i == 0 || at.Upto >= hash && (k.Upto < hash || at.Upto < k.Upto) {
@@ -127,11 +127,11 @@ func (s SinglesBlocks) Block(hash uint64) (k SinglesBlock, err error) {
 	return k, k.Covers(s.Number, hash)
 }
 
-// NoSingles is the block of a ledger that has no keys.
-var NoSingles = SinglesBlock{Upto: MaxHash}
+// noSingles is the block of a ledger that has no keys.
+var noSingles = SinglesBlock{Upto: maxHash}
 
-// Positions returns where entries with hashes in a range are.
-func (k SinglesBlock) Positions(least, most uint64) (list []uint64) {
+// positions returns where entries with hashes in a range are.
+func (k SinglesBlock) positions(least, most uint64) (list []uint64) {
 	i, _ := slices.BinarySearchFunc(k.List, Single{Hash: least}, CompareKeys)
 	for ; i < len(k.List) && k.List[i].Hash <= most; i++ {
 		list = append(list, k.List[i].Position)
@@ -189,7 +189,7 @@ func (v *View) SinglesBlock(number, hash uint64) (SinglesBlock, error) {
 		k, found, err = v.singlesBlock(number, 0) // if there is one, then the last one is missing
 	}
 	if err != nil || !found {
-		return NoSingles, err
+		return noSingles, err
 	}
 	return k, k.Covers(number, hash)
 }
@@ -230,7 +230,7 @@ func (s Singles) Lane(w ledger.Writer) (l Lane, err error) {
 
 // Namesakes returns the entries of other principals with the same request ID.
 func (s Singles) Namesakes(w ledger.Writer) (out []ledger.Record, err error) {
-	least, most := HashesOf(w.Name)
+	least, most := hashesOf(w.Name)
 	return s.entries(least, most, func(e ledger.Writer) bool { return e.Name == w.Name && e.Principal != w.Principal })
 }
 
@@ -241,7 +241,7 @@ func (s Singles) entries(least, most uint64, match func(ledger.Writer) bool) (ou
 		if err != nil {
 			return nil, err
 		}
-		for _, position := range k.Positions(from, most) {
+		for _, position := range k.positions(from, most) {
 			e, err := s.At(position)
 			if err != nil {
 				return nil, err
@@ -280,7 +280,7 @@ func CompareSingles(number uint64, blocks []SinglesBlock, want []Single) error {
 		}
 		want = want[len(k.List):]
 	}
-	if len(blocks) > 0 && next != MaxHash+1 || len(want) > 0 {
+	if len(blocks) > 0 && next != maxHash+1 || len(want) > 0 {
 		return wrong("missing: %d keys have no block", len(want))
 	}
 	return nil

@@ -30,8 +30,8 @@ func TestSingles(t *testing.T) {
 			}
 			return some.Block(hash)
 		}
-		hash := rapid.OneOf(rapid.Uint64Range(0, MaxHash), rapid.Uint64Range(0, 3),
-			rapid.Uint64Range(MaxHash-3, MaxHash), rapid.Uint64Range(1<<40, 1<<40+1<<10))
+		hash := rapid.OneOf(rapid.Uint64Range(0, maxHash), rapid.Uint64Range(0, 3),
+			rapid.Uint64Range(maxHash-3, maxHash), rapid.Uint64Range(1<<40, 1<<40+1<<10))
 		position := uint64(0)
 		for range rapid.IntRange(0, 12).Draw(t, "commits") {
 			var add []Single
@@ -79,8 +79,8 @@ func TestSingles(t *testing.T) {
 					want = append(want, s.Position)
 				}
 			}
-			if k, err := block(at); err != nil || !reflect.DeepEqual(k.Positions(at, at), want) {
-				t.Fatalf("hash %d: %v, %v; want %v", at, k.Positions(at, at), err, want)
+			if k, err := block(at); err != nil || !reflect.DeepEqual(k.positions(at, at), want) {
+				t.Fatalf("hash %d: %v, %v; want %v", at, k.positions(at, at), err, want)
 			}
 		}
 		// Whatever is missing, or too much, is found.
@@ -106,9 +106,9 @@ func TestHashesOf(t *testing.T) {
 		text := rapid.StringN(1, 20, -1)
 		a := ledger.Writer{Principal: text.Draw(t, "principal"), Name: text.Draw(t, "name")}
 		b := ledger.Writer{Principal: text.Draw(t, "other principal"), Name: text.Draw(t, "other name")}
-		least, most := HashesOf(a.Name)
+		least, most := hashesOf(a.Name)
 		within := func(w ledger.Writer) bool { return HashOf(w) >= least && HashOf(w) <= most }
-		if most > MaxHash || !within(a) || within(b) != (a.Name == b.Name) {
+		if most > maxHash || !within(a) || within(b) != (a.Name == b.Name) {
 			t.Fatalf("%d to %d: %v has %d, %v has %d", least, most, a, HashOf(a), b, HashOf(b))
 		}
 	})
@@ -116,14 +116,14 @@ func TestHashesOf(t *testing.T) {
 
 // FuzzSingles reads arbitrary bytes as a block: an error, or a block that is written as the same bytes.
 func FuzzSingles(f *testing.F) {
-	f.Add(uint64(MaxHash), SinglesBlock{List: []Single{{3, 1}, {3, 2}, {1 << 50, 9}}}.Append(nil))
+	f.Add(uint64(maxHash), SinglesBlock{List: []Single{{3, 1}, {3, 2}, {1 << 50, 9}}}.Append(nil))
 	f.Add(uint64(9), SinglesBlock{From: 9}.Append(nil))
 	f.Fuzz(func(t *testing.T, upto uint64, b []byte) {
-		k, err := ParseSingles(upto, b)
+		k, err := parseSingles(upto, b)
 		if err != nil {
 			return
 		}
-		again, err := ParseSingles(upto, k.Append(nil))
+		again, err := parseSingles(upto, k.Append(nil))
 		if err != nil || !reflect.DeepEqual(again, k) {
 			t.Errorf("%+v is read again as %+v, %v", k, again, err)
 		}

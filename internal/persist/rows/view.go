@@ -88,15 +88,15 @@ func (v *View) cursor(b Bucket) (*bolt.Cursor, error) {
 
 // Must reads a row that has to exist, and parses it.
 func Must[T any](v *View, b Bucket, key []byte, parse func([]byte) (T, error)) (T, error) {
-	t, found, err := May(v, b, key, parse)
+	t, found, err := may(v, b, key, parse)
 	if err == nil && !found {
 		err = Damaged(b, key, "missing")
 	}
 	return t, err
 }
 
-// May reads a row that may exist, and parses it.
-func May[T any](v *View, b Bucket, key []byte, parse func([]byte) (T, error)) (t T, found bool, err error) {
+// may reads a row that may exist, and parses it.
+func may[T any](v *View, b Bucket, key []byte, parse func([]byte) (T, error)) (t T, found bool, err error) {
 	stored, err := v.Stored(b, key)
 	if stored == nil || err != nil {
 		return t, false, err
@@ -108,7 +108,7 @@ func May[T any](v *View, b Bucket, key []byte, parse func([]byte) (T, error)) (t
 // Number returns a ledger's number, or ErrNotFound.
 func (v *View) Number(name string) (uint64, error) {
 	v.key = append(v.key[:0], name...)
-	number, found, err := May(v, LedgersBucket, v.key, ParseUint64)
+	number, found, err := may(v, LedgersBucket, v.key, ParseUint64)
 	if err == nil && !found {
 		err = fmt.Errorf("ledger %s: %w", name, ledger.ErrNotFound)
 	}
@@ -135,7 +135,7 @@ func (v *View) Lane(h Head, w ledger.Writer) (Lane, error) {
 		return v.Singles(h).Lane(w)
 	}
 	v.key = AppendWriter(v.key[:0], h.Number, w)
-	l, found, err := May(v, WritersBucket, v.key, ParseLane)
+	l, found, err := may(v, WritersBucket, v.key, ParseLane)
 	if found && l.First == h.Writer {
 		l = h.Lane()
 	}

@@ -53,7 +53,7 @@ func (i Issuer) AskingTime() time.Duration { return cmp.Or(i.Patience, 10*time.S
 // newSource checks an issuer's settings. Keys in a file are read at once.
 func newSource(i Issuer, now func() time.Time, logger *slog.Logger) (*source, error) {
 	if i.Claim == "" {
-		i.Claim = Subject
+		i.Claim = subject
 	}
 	s := &source{Issuer: i, now: now, logger: logger, asking: make(chan struct{}, 1),
 		waiting: make(chan struct{}, MaxWaiting), confirmed: now()}

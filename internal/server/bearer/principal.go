@@ -10,13 +10,13 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// Subject is the claim that names a caller by default: an issuer never gives it to somebody else.
-const Subject = "sub"
+// subject is the claim that names a caller by default: an issuer never gives it to somebody else.
+const subject = "sub"
 
 // Who returns the principal and the groups of whoever the issuer made claims about, which somebody else has
 // verified. groupClaim is the claim that lists groups; "" for none.
 func (i Issuer) Who(groupClaim string, claims map[string]any) (Identity, error) {
-	i.Claim = cmp.Or(i.Claim, Subject)
+	i.Claim = cmp.Or(i.Claim, subject)
 	name, err := principal(i, claims)
 	if err != nil {
 		return Identity{}, err
@@ -39,7 +39,7 @@ func principal(i Issuer, claims map[string]any) (string, error) {
 			"\"email_verified\" is true")
 	}
 	name := "oidc:" + i.URL + "#"
-	if i.Claim != Subject {
+	if i.Claim != subject {
 		name += i.Claim + "="
 	}
 	if name += escape(value); !wire.IsPrincipal(name) { // all else about it is escaped

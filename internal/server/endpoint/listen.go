@@ -66,7 +66,7 @@ func Listen(address string, open bool, sockets access, all *Connections) (*Liste
 
 // ListenOwn listens on the daemon's own socket, which only its owner may open.
 func ListenOwn(path string, all *Connections) (*Listener, error) {
-	l, err := listenUnix(path, Private)
+	l, err := listenUnix(path, private)
 	return &Listener{l, fromOwn, all}, err
 }
 
@@ -122,14 +122,14 @@ type access struct {
 	uid, gid int // −1: the daemon's
 }
 
-// Private allows only the daemon's owner.
-var Private = access{0o600, -1, -1}
+// private allows only the daemon's owner.
+var private = access{0o600, -1, -1}
 
 // NewAccess returns the access of an owner (USER, USER:GROUP or :GROUP, names or numbers) with a
 // mode. Without an owner it is the daemon's user and group; without a mode it is private's.
 func NewAccess(owner string, mode fs.FileMode) (access, error) {
 	a, err := parseOwner(owner)
-	a.mode = cmp.Or(mode, Private.mode)
+	a.mode = cmp.Or(mode, private.mode)
 	return a, err
 }
 
@@ -182,7 +182,7 @@ func listenUnix(path string, a access) (net.Listener, error) {
 	}
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
-	if err == nil && (info.Mode().Perm()&0o077 != 0 || !HasModes) {
+	if err == nil && (info.Mode().Perm()&0o077 != 0 || !hasModes) {
 		dir, err = os.MkdirTemp(dir, "s")
 		defer func() { _ = os.RemoveAll(dir) }()
 	}

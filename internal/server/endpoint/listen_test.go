@@ -47,7 +47,7 @@ func testSocket(t *testing.T, mode fs.FileMode) {
 	if mode == 0o700 {
 		stale(t, filepath.Join(dir, "s.new")) // of a process that died before it renamed it
 	}
-	listener, err := listenUnix(path, Private)
+	listener, err := listenUnix(path, private)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func testSocket(t *testing.T, mode fs.FileMode) {
 		t.Fatal(err)
 	}
 	_ = conn.Close()
-	if _, err := listenUnix(path, Private); err == nil || !strings.Contains(err.Error(), "another process listens") {
+	if _, err := listenUnix(path, private); err == nil || !strings.Contains(err.Error(), "another process listens") {
 		t.Errorf("a second listener: %v; want a refusal", err)
 	}
 	if err := listener.Close(); err != nil {
@@ -75,7 +75,7 @@ func testSocket(t *testing.T, mode fs.FileMode) {
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenUnix(path, Private); err == nil || !strings.Contains(err.Error(), "not a socket") {
+	if _, err := listenUnix(path, private); err == nil || !strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("over a file: %v; want a refusal", err)
 	}
 	if content, err := os.ReadFile(path); err != nil || string(content) != "mine" {

@@ -4,5 +4,5 @@ package endpoint
 
 import "runtime"
 
-// HasModes is set where files have modes, and directories can be synced.
-const HasModes = runtime.GOOS != "windows"
+// hasModes is set where files have modes, and directories can be synced.
+const hasModes = runtime.GOOS != "windows"

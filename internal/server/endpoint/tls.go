@@ -130,7 +130,7 @@ func CheckKeyMode(field, path string) error {
 	if err != nil {
 		return &ConfigError{field, err.Error(), "a PEM file that the daemon may read"}
 	}
-	if mode := info.Mode().Perm(); mode&0o027 != 0 && HasModes {
+	if mode := info.Mode().Perm(); mode&0o027 != 0 && hasModes {
 		return &ConfigError{field, fmt.Sprintf("%s has mode %04o: others can read or change it", path, mode),
 			fmt.Sprintf("mode 0600, or 0640 for its group: chmod 0640 %s (of a Kubernetes secret: defaultMode: "+
 				"0440), and another key if others may have read this one", path)}

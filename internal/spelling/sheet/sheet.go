@@ -79,8 +79,8 @@ func OverviewHead() []string {
 func Overview(r *pb.OverviewRow) []string {
 	return []string{r.GetName(), r.GetDatasetId(), strings.Join(r.GetOwners(), ", "), r.GetState(),
 		strings.Join(r.GetFlags(), ", "), strconv.FormatUint(r.GetPosition(), 10), Time(r.GetCreateTime()),
-		Time(r.GetLastTime()), spelling.Exact(r.GetDelta()), Known(r.EpsilonSpent), Known(r.Epsilon), r.GetGuarantee(),
-		Known(r.Share), Known(r.ReservedShare), r.GetShareOf(), r.GetProblem(), strings.Join(r.GetWarnings(), " ")}
+		Time(r.GetLastTime()), spelling.Exact(r.GetDelta()), known(r.EpsilonSpent), known(r.Epsilon), r.GetGuarantee(),
+		known(r.Share), known(r.ReservedShare), r.GetShareOf(), r.GetProblem(), strings.Join(r.GetWarnings(), " ")}
 }
 
 // HistoryHead names the cells of History.
@@ -122,7 +122,7 @@ func LedgerSpending(r *pb.LedgerSpending) []string {
 		share, of := spelling.LargestShare(r)
 		copy(row[2:], []string{g.GetName(), strconv.FormatUint(g.GetEntries(), 10),
 			strconv.FormatUint(g.GetCharged(), 10), strconv.FormatUint(g.GetReserved(), 10),
-			spelling.Exact(r.GetDelta()), spelling.Exact(g.GetEpsilon()), Known(share), of, Time(g.GetLastTime())})
+			spelling.Exact(r.GetDelta()), spelling.Exact(g.GetEpsilon()), known(share), of, Time(g.GetLastTime())})
 	}
 	return row
 }
@@ -200,8 +200,8 @@ func eventsJSON(events []*pb.Event) (string, error) {
 	return out.String(), nil
 }
 
-// Known is a number that may be absent.
-func Known(x *float64) string {
+// known is a number that may be absent.
+func known(x *float64) string {
 	if x == nil {
 		return ""
 	}

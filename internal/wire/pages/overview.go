@@ -26,8 +26,8 @@ const (
 var Flags = []string{"refunded", "freed", "raised", "restored", "unreconciled", "loss accepted", "adopted", "reserved",
 	"proposed"}
 
-// States are those in which a ledger may be.
-var States = []string{"open", "closed", "needs reconciling"}
+// states are those in which a ledger may be.
+var states = []string{"open", "closed", "needs reconciling"}
 
 // Page is a part of a list of ledgers that a question asks for, by name.
 type Page struct {
@@ -84,8 +84,8 @@ func ToOverview(r *pb.QueryOverviewRequest) (p Overview, err error) {
 	switch {
 	case len(r.GetContains()) > maxContains:
 		return p, wire.Invalid("contains", wire.Quote(r.GetContains()), fmt.Sprintf("at most %d bytes", maxContains))
-	case p.State != "" && !slices.Contains(States, p.State):
-		return p, wire.Invalid("state", wire.Quote(p.State), oneOf(States)+", or empty for any")
+	case p.State != "" && !slices.Contains(states, p.State):
+		return p, wire.Invalid("state", wire.Quote(p.State), oneOf(states)+", or empty for any")
 	case !(p.MinShare >= 0 && p.MinShare <= 1):
 		return p, wire.Invalid("min_share", fmt.Sprint(p.MinShare), "a number from 0 to 1")
 	case p.Delta != nil && !(*p.Delta > 0 && *p.Delta < 1):
@@ -130,11 +130,11 @@ func (p Page) TokenAt(last, hidden string) string {
 func StateOf(s ledger.Summary) string {
 	switch {
 	case s.Closed:
-		return States[1]
+		return states[1]
 	case s.Unreconciled:
-		return States[2]
+		return states[2]
 	}
-	return States[0]
+	return states[0]
 }
 
 // MayHave reports whether a ledger can be listed, as far as its summary tells.

@@ -20,7 +20,7 @@ func ToLedgers(r *pb.ListLedgersRequest) (p Page, err error) {
 	if err := checkPrefix(r.GetPrefix()); err != nil {
 		return p, err
 	}
-	p, err = toPage("ledgers", r, DefaultSize, MaxSize)
+	p, err = toPage("ledgers", r, defaultSize, MaxSize)
 	p.Prefix = r.GetPrefix()
 	return p, err
 }
@@ -47,7 +47,7 @@ type Entries struct {
 
 // ToEntries converts a request for a page.
 func ToEntries(r *pb.ListEntriesRequest) (Entries, error) {
-	limit, err := toSize(r.GetPageSize(), DefaultSize, MaxSize)
+	limit, err := toSize(r.GetPageSize(), defaultSize, MaxSize)
 	if err != nil {
 		return Entries{}, err
 	}
@@ -93,8 +93,8 @@ func toSize(n uint32, usual, most int) (int, error) {
 }
 
 const (
-	// DefaultSize is the page size where none is given.
-	DefaultSize = 100
+	// defaultSize is the page size where none is given.
+	defaultSize = 100
 	// MaxSize bounds the page size.
 	MaxSize = 1000
 )

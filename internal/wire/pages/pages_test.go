@@ -27,7 +27,7 @@ func checkInvalid(t *testing.T, err error, field string) {
 
 func TestLedgerPages(t *testing.T) {
 	page, err := ToLedgers(&pb.ListLedgersRequest{})
-	if err != nil || page.Limit != DefaultSize || page.Prefix != "" || page.After != "" {
+	if err != nil || page.Limit != defaultSize || page.Prefix != "" || page.After != "" {
 		t.Errorf("%+v, %v", page, err)
 	}
 	page, err = ToLedgers(&pb.ListLedgersRequest{Prefix: "a/", PageSize: MaxSize})
@@ -60,7 +60,7 @@ func TestLedgerPages(t *testing.T) {
 
 func TestEntryPages(t *testing.T) {
 	page, err := ToEntries(&pb.ListEntriesRequest{Ledger: "a"})
-	if err != nil || !reflect.DeepEqual(page, Entries{Ledger: "a", From: 1, Limit: DefaultSize}) {
+	if err != nil || !reflect.DeepEqual(page, Entries{Ledger: "a", From: 1, Limit: defaultSize}) {
 		t.Errorf("%+v, %v", page, err)
 	}
 	page, err = ToEntries(&pb.ListEntriesRequest{Ledger: "a", StartPosition: 7, PageSize: 2})
@@ -69,7 +69,7 @@ func TestEntryPages(t *testing.T) {
 	}
 	token := page.Token(math.MaxUint64)
 	next, err := ToEntries(&pb.ListEntriesRequest{Ledger: "a", PageToken: token})
-	if err != nil || !reflect.DeepEqual(next, Entries{Ledger: "a", From: math.MaxUint64, Limit: DefaultSize}) {
+	if err != nil || !reflect.DeepEqual(next, Entries{Ledger: "a", From: math.MaxUint64, Limit: defaultSize}) {
 		t.Errorf("%+v, %v", next, err)
 	}
 	for _, c := range []struct {

@@ -17,8 +17,8 @@ import (
 const (
 	// MaxHistoryPoints bounds the points of one history.
 	MaxHistoryPoints = 400
-	// MaxSpendingGroups bounds the groups of one answer about spending.
-	MaxSpendingGroups = 500
+	// maxSpendingGroups bounds the groups of one answer about spending.
+	maxSpendingGroups = 500
 )
 
 // HistoryQuery is what a QueryHistoryRequest asks.
@@ -137,8 +137,8 @@ func ToSpendingQuery(r *pb.QuerySpendingRequest) (limit int, err error) {
 	switch n := r.GetLimit(); {
 	case n == 0:
 		return 50, nil
-	case n > MaxSpendingGroups:
-		return 0, wire.Invalid("limit", fmt.Sprint(n), fmt.Sprintf("0 (for 50), or from 1 to %d", MaxSpendingGroups))
+	case n > maxSpendingGroups:
+		return 0, wire.Invalid("limit", fmt.Sprint(n), fmt.Sprintf("0 (for 50), or from 1 to %d", maxSpendingGroups))
 	}
 	return int(r.GetLimit()), nil
 }

@@ -21,18 +21,18 @@ import (
 )
 
 const (
-	// MaxStatementDeltas bounds the δ of one statement.
-	MaxStatementDeltas = 16
+	// maxStatementDeltas bounds the δ of one statement.
+	maxStatementDeltas = 16
 	// MaxStatementParts bounds its distinct mechanisms, so that the message stays
 	// below the 4 MiB that clients accept.
 	MaxStatementParts = 20_000
 )
 
-// CheckDeltas accepts up to MaxStatementDeltas numbers in (0, 1).
+// CheckDeltas accepts up to maxStatementDeltas numbers in (0, 1).
 func CheckDeltas(deltas []float64) error {
-	if len(deltas) > MaxStatementDeltas {
+	if len(deltas) > maxStatementDeltas {
 		return wire.Invalid("deltas", fmt.Sprintf("%d given", len(deltas)),
-			fmt.Sprintf("at most %d", MaxStatementDeltas))
+			fmt.Sprintf("at most %d", maxStatementDeltas))
 	}
 	for i, d := range deltas {
 		if !(d > 0 && d < 1) {

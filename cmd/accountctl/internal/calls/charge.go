@@ -45,7 +45,7 @@ func (w Charge) Command(p *cli.Program, c *cobra.Command) *cobra.Command {
 		c.Args = ledgers.Arguments(true)
 		c.Long += "\n\n" + several.Help + "\n\n" + several.ContributionHelp
 	}
-	c.Long += "\n\n" + mechanisms.Help + "\n\n" + RequestIDHelp + "\n\n" + workloads.Help
+	c.Long += "\n\n" + mechanisms.Help + "\n\n" + requestIDHelp + "\n\n" + workloads.Help
 	c.ValidArgsFunction = workloads.CompleteCharge(p)
 	source := workloads.AddChargeFlags(c, w.Pattern)
 	flags := AddWriteFlags(p, c)

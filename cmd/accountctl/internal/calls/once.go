@@ -21,8 +21,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
-// RequestIDHelp explains --request-id in the help of every command that writes.
-const RequestIDHelp = `Each write has a request ID. Sent again under the same ID, the same write is done
+// requestIDHelp explains --request-id in the help of every command that writes.
+const requestIDHelp = `Each write has a request ID. Sent again under the same ID, the same write is done
 once and gets its first receipt; without --request-id a random one is made. If it
 is unknown whether a write was done, the error names the ID that resumes it.`
 

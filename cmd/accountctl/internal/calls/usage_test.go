@@ -80,9 +80,9 @@ func TestOptionsAreTold(t *testing.T) {
 		two   bool
 	}{{Write{Action: &accountantv1.Refund{}}, true}, {Write{Action: &accountantv1.Close{}}, false}} {
 		made := c.write.Command(&cli.Program{}, &cobra.Command{Use: "x NAME", Long: "About it."})
-		long := "About it.\n\n" + RequestIDHelp
+		long := "About it.\n\n" + requestIDHelp
 		if c.two {
-			long = "About it.\n\n" + OwnSocketHelp + "\n\n" + RequestIDHelp
+			long = "About it.\n\n" + OwnSocketHelp + "\n\n" + requestIDHelp
 		}
 		if made.Long != long || (made.Flags().Lookup("propose") != nil) != c.two {
 			t.Errorf("%T: %q", c.write.Action, made.Long)

@@ -39,7 +39,7 @@ func (w *Write) Command(p *cli.Program, c *cobra.Command) *cobra.Command {
 	if needs.GetOwnSocket() {
 		c.Long += "\n\n" + OwnSocketHelp
 	}
-	c.Long += "\n\n" + RequestIDHelp
+	c.Long += "\n\n" + requestIDHelp
 	u := usageOf(c)
 	u.complete(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {

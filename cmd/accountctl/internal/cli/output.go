@@ -73,7 +73,7 @@ func (p *Program) WriteJSON(m proto.Message) error {
 
 // WriteLine writes m as one line of JSON.
 func (p *Program) WriteLine(m proto.Message) error {
-	b, err := CompactJSON(m)
+	b, err := compactJSON(m)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (p *Program) WriteLine(m proto.Message) error {
 	return err
 }
 
-// CompactJSON is m as JSON without any space.
-func CompactJSON(m proto.Message) ([]byte, error) {
+// compactJSON is m as JSON without any space.
+func compactJSON(m proto.Message) ([]byte, error) {
 	b, err := wirejson.Marshal(m)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 // AddFlag adds a flag that sets a field of m, with the help that the API's comment gives. The help calls its value so.
 func AddFlag(c *cobra.Command, m protoreflect.Message, f protoreflect.FieldDescriptor, name, value string) {
 	of := &fieldValue{message: m, field: f, called: value}
-	flag := c.Flags().VarPF(of, name, "", FieldHelp(f))
+	flag := c.Flags().VarPF(of, name, "", fieldHelp(f))
 	flag.Annotations = map[string][]string{cli.Field: {string(f.Name())}}
 	switch f.Kind() {
 	case protoreflect.BoolKind:
@@ -51,14 +51,14 @@ func (v *fieldValue) Allowed() []string {
 	if v.field.Kind() != protoreflect.EnumKind {
 		return nil
 	}
-	return Words(v.field.Enum())
+	return words(v.field.Enum())
 }
 
 // Set implements pflag.Value.
 func (v *fieldValue) Set(text string) error { return SetField(v.message, v.field, text) }
 
-// FieldHelp is what the help of a flag says of a field: the first sentence of the API's comment, and the range.
-func FieldHelp(f protoreflect.FieldDescriptor) string {
+// fieldHelp is what the help of a flag says of a field: the first sentence of the API's comment, and the range.
+func fieldHelp(f protoreflect.FieldDescriptor) string {
 	comment := helpOf[strings.TrimPrefix(string(f.FullName()), "accountant.v1.")]
 	text := FirstSentence(comment)
 	for _, begins := range []string{"Range: ", "Range of each: "} {
@@ -69,7 +69,7 @@ func FieldHelp(f protoreflect.FieldDescriptor) string {
 	}
 	text = inFlags(text)
 	if f.Kind() == protoreflect.EnumKind {
-		text += ": " + strings.Join(Words(f.Enum()), ", ")
+		text += ": " + strings.Join(words(f.Enum()), ", ")
 	}
 	if isBudget(f) {
 		text += "; such as epsilon=8,delta=1e-6"
@@ -187,7 +187,7 @@ func valueOf(f protoreflect.FieldDescriptor, text string) (v protoreflect.Value,
 func messageOf(kind protoreflect.MessageDescriptor, text string) (v protoreflect.Value, err error) {
 	var m proto.Message
 	if kind == (&timestamppb.Timestamp{}).ProtoReflect().Descriptor() {
-		t, wrong := ParseTime(text)
+		t, wrong := parseTime(text)
 		if m = timestamppb.New(t); wrong != nil {
 			err = errors.New("allowed: a date in UTC such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z")
 		}
@@ -203,15 +203,15 @@ func word(e protoreflect.EnumDescriptor, text string) (v protoreflect.Value, err
 	if known := e.Values().ByName(protoreflect.Name(name)); known != nil && known.Number() != 0 {
 		return protoreflect.ValueOfEnum(known.Number()), nil
 	}
-	meant := cli.Meant(text, Words(e))
+	meant := cli.Meant(text, words(e))
 	if other := otherAdjacencies[name]; other != 0 && e == other.Descriptor() {
 		meant = "did you mean " + spelling.Adjacency(other) + "? "
 	}
-	return v, errors.New(meant + "allowed: " + strings.Join(Words(e), ", "))
+	return v, errors.New(meant + "allowed: " + strings.Join(words(e), ", "))
 }
 
-// Words are the names of an enum, as flags spell them.
-func Words(e protoreflect.EnumDescriptor) []string {
+// words are the names of an enum, as flags spell them.
+func words(e protoreflect.EnumDescriptor) []string {
 	var out []string
 	for i := 1; i < e.Values().Len(); i++ {
 		out = append(out, strings.ToLower(spelling.Dashed(string(e.Values().Get(i).Name()))))

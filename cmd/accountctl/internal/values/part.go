@@ -18,14 +18,14 @@ import (
 func PartFlags(c *cobra.Command) *Part {
 	p := &Part{}
 	c.Flags().Var(&p.From, "from", FromHelp)
-	c.Flags().Var(&p.To, "to", ToHelp)
+	c.Flags().Var(&p.To, "to", toHelp)
 	return p
 }
 
 // The help of both flags.
 const (
 	FromHelp = "begin at a `position`, or at a time such as 2026-11-01T12:00:00Z"
-	ToHelp   = "end at a `position`, or at a time"
+	toHelp   = "end at a `position`, or at a time"
 )
 
 // Part is a part of a ledger's history.
@@ -70,7 +70,7 @@ func (e *End) read(c *cobra.Command, flag string, position *uint64, at **timesta
 		*position = n
 		return nil
 	}
-	t, err := ParseTime(e.text)
+	t, err := parseTime(e.text)
 	if err != nil {
 		return cli.Usage(c, "--%s: %q; allowed: a position such as 5000, a date in UTC such as 2026-01-31, or a "+
 			"time such as 2026-01-31T12:00:00Z%s", flag, e.text, e.Also)
@@ -81,8 +81,8 @@ func (e *End) read(c *cobra.Command, flag string, position *uint64, at **timesta
 
 var errYear = errors.New("a year before 1 or after 9999")
 
-// ParseTime reads a time, or a date in UTC.
-func ParseTime(text string) (t time.Time, err error) {
+// parseTime reads a time, or a date in UTC.
+func parseTime(text string) (t time.Time, err error) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		if t, err = time.Parse(layout, text); err == nil {
 			if year := t.UTC().Year(); year < 1 || year > 9999 {

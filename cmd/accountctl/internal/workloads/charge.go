@@ -32,7 +32,7 @@ func AddChargeFlags(c *cobra.Command, pattern string) ChargeFlags {
 	charge := &accountantv1.Charge{}
 	m := charge.ProtoReflect()
 	values.AddFlag(c, m, m.Descriptor().Fields().ByName("labels"), "label", "KEY=VALUE")
-	return ChargeFlags{FileFlag(c), mechanisms.AddFlags(c), pattern, charge}
+	return ChargeFlags{fileFlag(c), mechanisms.AddFlags(c), pattern, charge}
 }
 
 // Labels returns what --label says.

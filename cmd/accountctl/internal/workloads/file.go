@@ -30,8 +30,8 @@ each a mechanism with the number of times it is applied. For example
 
 Fields that are not known are errors, so a misspelt one is not left out silently.`
 
-// FileFlag adds --file.
-func FileFlag(c *cobra.Command) *string {
+// fileFlag adds --file.
+func fileFlag(c *cobra.Command) *string {
 	return c.Flags().StringP("file", "f", "", "a workload `FILE`; - is standard input")
 }
 

@@ -35,7 +35,7 @@ type Source struct {
 // needs in words. The pattern is a line of the command that works, with %s in the place of the
 // mechanisms: errors show it.
 func AddSource(p *cli.Program, c *cobra.Command, wanted, pattern string) *Source {
-	s := &Source{program: p, command: c, file: FileFlag(c), wanted: wanted, pattern: pattern,
+	s := &Source{program: p, command: c, file: fileFlag(c), wanted: wanted, pattern: pattern,
 		mechanisms: mechanisms.AddFlags(c)}
 	s.adjacency = values.AdjacencyFlag(c,
 		"of mechanisms from flags, "+spelling.Adjacency(defaultAdjacency)+" by default")

@@ -66,9 +66,9 @@ type Facts struct {
 // NoteRow, followed by a note's name, is the name of its row in meta.
 const NoteRow = "note/"
 
-// Readable reports whether the user may read what the tables say of the store, and this program knows them. Where it is
+// readable reports whether the user may read what the tables say of the store, and this program knows them. Where it is
 // false, Store, Keys and Moved are empty whatever is there.
-func (f *Facts) Readable() bool { return len(f.Lacks) == 0 && f.Tables <= f.Newest }
+func (f *Facts) readable() bool { return len(f.Lacks) == 0 && f.Tables <= f.Newest }
 
 // patience is how long a server may take to answer.
 const patience = 5 * time.Second
@@ -102,7 +102,7 @@ func There(ctx context.Context, at reach.Address) (f Facts, err error) {
 	f, err = Look(ctx, at)
 	switch {
 	case err != nil:
-	case !f.Readable():
+	case !f.readable():
 		err = fmt.Errorf("the user may not read the tables of the database %s, or they are of a newer version: "+
 			"\"accountctl doctor --store\" says more", at.Name())
 	case f.Store == "":
@@ -172,11 +172,11 @@ func (f *Facts) user(ctx context.Context, c *pgx.Conn) error {
 // store reads which store the database has.
 func (f *Facts) store(ctx context.Context, c *pgx.Conn) (err error) {
 	f.Newest = NewestVersion()
-	if !f.Readable() {
+	if !f.readable() {
 		return nil
 	}
 	f.Tables, err = StoredVersion(func(sql string, to any) error { return c.QueryRow(ctx, sql).Scan(to) })
-	if err != nil || f.Tables == 0 || !f.Readable() {
+	if err != nil || f.Tables == 0 || !f.readable() {
 		return err
 	}
 	found, err := c.Query(ctx, "SELECT name, value FROM meta ORDER BY name")
