@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/blobs"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 )
 
 // What an archive has is noted beside the store, so that a start need not read all of it. The note names the segment
@@ -43,7 +44,7 @@ const (
 func (s state) note(store, place string, sealed blobs.Prints) []byte {
 	var b []byte
 	for _, text := range [...]string{store, place, string(sealed), string(s.previous)} {
-		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+		b = packs.AppendText(b, text)
 	}
 	b = binary.AppendUvarint(b, s.number)
 	if b = append(b, 0); s.complete {
@@ -66,48 +67,20 @@ func parseNote(note []byte, store, place string) (s state, sealed blobs.Prints, 
 	if !bytes.Equal(sum[:], b[:sha256.Size]) {
 		return s, "", false
 	}
-	r := reading{b: b[sha256.Size:]}
-	if r.text() != store || r.text() != place {
+	r := packs.Varints{B: b[sha256.Size:]}
+	if string(r.Text()) != store || string(r.Text()) != place {
 		return s, "", false
 	}
-	sealed = blobs.Prints(r.text())
-	s = state{previous: []byte(r.text()), number: r.number(), known: map[id]persist.Seen{}}
-	s.complete = r.number() == 1
-	for len(r.b) > 0 {
-		ledger, position := id(r.bytes(len(id{}))), r.number()
-		s.known[ledger] = persist.Seen{Position: position, Hash: [16]byte(r.bytes(16))}
+	sealed = blobs.Prints(r.Text())
+	s = state{previous: r.Text(), number: r.Next(), known: map[id]persist.Seen{}}
+	s.complete = r.Next() == 1
+	for len(r.B) > 0 && !r.Bad {
+		var ledger id
+		var at persist.Seen
+		copy(ledger[:], r.Bytes(uint64(len(ledger))))
+		at.Position = r.Next()
+		copy(at.Hash[:], r.Bytes(uint64(len(at.Hash))))
+		s.known[ledger] = at
 	}
-	return s, sealed, !r.bad && s.number > 0
-}
-
-// reading reads a note.
-type reading struct {
-	b   []byte
-	bad bool
-}
-
-func (r *reading) number() uint64 {
-	n, size := binary.Uvarint(r.b)
-	if size <= 0 {
-		r.b, r.bad = nil, true
-		return 0
-	}
-	r.b = r.b[size:]
-	return n
-}
-
-// bytes returns so many, which are zero where there are none.
-func (r *reading) bytes(n int) []byte {
-	if n > len(r.b) {
-		r.b, r.bad = nil, true
-		return make([]byte, n)
-	}
-	part := r.b[:n]
-	r.b = r.b[n:]
-	return part
-}
-
-func (r *reading) text() string {
-	n := r.number()
-	return string(r.bytes(int(min(n, uint64(len(r.b))))))
+	return s, sealed, !r.Bad && s.number > 0
 }

@@ -68,7 +68,7 @@ func (m *memory) appendColumns(b []byte, first uint64, list [][]byte) (_ []byte,
 	b = principals.append(b)
 	b = binary.AppendUvarint(b, uint64(len(writers)))
 	for _, w := range writers {
-		b = appendText(binary.AppendUvarint(b, w.principal), w.name)
+		b = AppendText(binary.AppendUvarint(b, w.principal), w.name)
 		b = binary.AppendUvarint(binary.AppendUvarint(b, w.sequence), zigzag(first-w.before))
 	}
 	b = appendColumn(appendColumn(appendColumn(b, of), sequences), befores)
@@ -78,31 +78,31 @@ func (m *memory) appendColumns(b []byte, first uint64, list [][]byte) (_ []byte,
 
 // entries reads what appendColumns has written.
 func (r *reader) entries(first uint64, n int, kept *memory) [][]byte {
-	size := r.number()
+	size := r.Next()
 	principals := r.texts()
-	count := r.number()
-	if r.bad || size > limitBytes || count > uint64(len(r.b)) {
-		r.bad = true
+	count := r.Next()
+	if r.Bad || size > limitBytes || count > uint64(len(r.B)) {
+		r.Bad = true
 		return nil
 	}
 	writers := slices.Grow(r.memory.writers[:0], int(count))[:count]
 	r.memory.writers = writers
 	for i := range writers {
-		writers[i] = writer{r.number(), r.text(), r.number(), first - unzigzag(r.number())}
-		r.bad = r.bad || writers[i].principal >= uint64(len(principals))
+		writers[i] = writer{r.Next(), r.Text(), r.Next(), first - unzigzag(r.Next())}
+		r.Bad = r.Bad || writers[i].principal >= uint64(len(principals))
 	}
 	of, sequences, befores := r.column(n), r.column(n), r.column(n)
-	nanos := unzigzag(r.number())
+	nanos := unzigzag(r.Next())
 	times, policies := r.column(n-1), r.column(n)
 	bodies := r.texts()
 	body := r.column(n)
-	if r.bad {
+	if r.Bad {
 		return nil
 	}
 	all, raws := kept.room(int(size)), take(&kept.texts, n)
 	for i := range raws {
 		if of[i] >= count || body[i] >= uint64(len(bodies)) {
-			r.bad = true
+			r.Bad = true
 			return nil
 		}
 		if i > 0 {
@@ -115,12 +115,12 @@ func (r *reader) entries(first uint64, n int, kept *memory) [][]byte {
 		w.sequence, w.before = f.Sequence+1, f.Position
 		start := len(all)
 		if all = append(f.Append(all), rest...); len(all) > int(size) {
-			r.bad = true
+			r.Bad = true
 			return nil
 		}
 		raws[i] = all[start:len(all):len(all)]
 	}
-	r.bad = r.bad || len(all) != int(size)
+	r.Bad = r.Bad || len(all) != int(size)
 	return raws
 }
 
@@ -157,26 +157,22 @@ func (t *texts) index(b []byte) uint64 {
 func (t *texts) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(t.list)))
 	for _, s := range t.list {
-		b = appendText(b, s)
+		b = AppendText(b, s)
 	}
 	return b
 }
 
 func (r *reader) texts() [][]byte {
-	n := r.number()
-	if r.bad || n > uint64(len(r.b)) {
-		r.bad = true
+	n := r.Next()
+	if r.Bad || n > uint64(len(r.B)) {
+		r.Bad = true
 		return nil
 	}
 	list := take(&r.memory.texts, int(n))
 	for i := range list {
-		list[i] = r.text()
+		list[i] = r.Text()
 	}
 	return list
-}
-
-func appendText[T string | []byte](b []byte, s T) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
 // A column is a byte of 0 and the one value that all have, or a byte of 1 and every value.
@@ -197,22 +193,22 @@ func appendColumn(b []byte, values []uint64) []byte {
 }
 
 func (r *reader) column(n int) []uint64 {
-	if n == 0 || r.bad {
+	if n == 0 || r.Bad {
 		return nil
 	}
-	kind := r.bytes(1)
-	if r.bad || kind[0] > 1 || kind[0] == 1 && n > len(r.b) {
-		r.bad = true
+	kind := r.Bytes(1)
+	if r.Bad || kind[0] > 1 || kind[0] == 1 && n > len(r.B) {
+		r.Bad = true
 		return nil
 	}
 	values := take(&r.memory.numbers, n)
 	if kind[0] == 1 {
 		for i := range values {
-			values[i] = r.number()
+			values[i] = r.Next()
 		}
 		return values
 	}
-	one := r.number()
+	one := r.Next()
 	for i := range values {
 		values[i] = one
 	}
@@ -224,31 +220,8 @@ func zigzag(difference uint64) uint64 { return difference<<1 ^ uint64(int64(diff
 
 func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 
-// reader reads numbers and texts one after the other.
+// reader reads a pack.
 type reader struct {
-	b      []byte
-	bad    bool
+	Varints
 	memory *memory
 }
-
-func (r *reader) number() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) bytes(n uint64) []byte {
-	if r.bad || n > uint64(len(r.b)) {
-		r.bad = true
-		return nil
-	}
-	b := r.b[:n:n]
-	r.b = r.b[n:]
-	return b
-}
-
-func (r *reader) text() []byte { return r.bytes(r.number()) }

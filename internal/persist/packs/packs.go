@@ -110,34 +110,34 @@ func parse(b []byte, m, kept *memory) (p Pack, err error) {
 		return p, errCut
 	}
 	form := b[0]
-	r := reader{b: b[1:], memory: m}
-	p.First = r.number()
-	copy(p.Previous[:], r.bytes(uint64(len(p.Previous))))
-	n := r.number()
-	if r.bad || n == 0 || n > limit || p.First == 0 || p.First > math.MaxInt64 {
+	r := reader{Varints: Varints{B: b[1:]}, memory: m}
+	p.First = r.Next()
+	copy(p.Previous[:], r.Bytes(uint64(len(p.Previous))))
+	n := r.Next()
+	if r.Bad || n == 0 || n > limit || p.First == 0 || p.First > math.MaxInt64 {
 		return p, errCut
 	}
 	if form == compressed {
-		size := r.number()
-		if r.bad || size > limitBytes {
+		size := r.Next()
+		if r.Bad || size > limitBytes {
 			return p, errCut
 		}
-		if r.b, err = decompress(r.b, m.room(int(size))); err != nil {
+		if r.B, err = decompress(r.B, m.room(int(size))); err != nil {
 			return p, err
 		}
 	}
-	if p.Keys = r.keys(int(n), kept); r.bad {
+	if p.Keys = r.keys(int(n), kept); r.Bad {
 		return p, errCut
 	}
 	if form == plain {
 		p.Raws = take(&kept.texts, int(n))
 		for i := range p.Raws {
-			p.Raws[i] = r.text()
+			p.Raws[i] = r.Text()
 		}
 	} else {
 		p.Raws = r.entries(p.First, int(n), kept)
 	}
-	if r.bad || len(r.b) > 0 {
+	if r.Bad || len(r.B) > 0 {
 		return p, errCut
 	}
 	return p, nil
@@ -145,15 +145,15 @@ func parse(b []byte, m, kept *memory) (p Pack, err error) {
 
 // keys reads log keys, which rise.
 func (r *reader) keys(n int, kept *memory) []uint64 {
-	last := r.number()
+	last := r.Next()
 	deltas := r.column(n - 1)
-	if r.bad {
+	if r.Bad {
 		return nil
 	}
 	keys := take(&kept.numbers, n)
 	keys[0] = last
 	for i, delta := range deltas {
-		r.bad = r.bad || delta == 0 || last+delta < last
+		r.Bad = r.Bad || delta == 0 || last+delta < last
 		last += delta
 		keys[i+1] = last
 	}

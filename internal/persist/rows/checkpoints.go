@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
@@ -34,8 +35,7 @@ func SealCheckpoint(number uint64, c ledger.Checkpoint) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		b = binary.AppendUvarint(binary.AppendUvarint(b, r.Position), uint64(len(raw)))
-		b = append(b, raw...)
+		b = packs.AppendText(binary.AppendUvarint(b, r.Position), raw)
 	}
 	return Seal(CheckpointsBucket, CheckpointKey(number, c.Head.Position), b), nil
 }
@@ -53,7 +53,7 @@ func UnsealCheckpoint(number, position uint64, stored []byte) (c ledger.Checkpoi
 		return c, false
 	}
 	c.Head.Position = position
-	r := Varints{B: b[1+copy(c.Head.Hash[:], b[1:]):]}
+	r := packs.Varints{B: b[1+copy(c.Head.Hash[:], b[1:]):]}
 	c.Since = r.Next()
 	earliest, n := binary.Varint(r.B)
 	if n <= 0 || c.Since >= position {

@@ -14,6 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/blobs"
 	"github.com/dpaccountant/accountant/internal/persist/cold"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 )
 
 // Old rows of packs move to segments (package cold). One row stays in the place of those that follow each other: it has
@@ -45,15 +46,14 @@ func (b Block) Append(out []byte) []byte {
 		out = binary.AppendUvarint(out, n)
 	}
 	for _, r := range b.Rows {
-		out = binary.AppendUvarint(binary.AppendUvarint(out, r.Last), uint64(len(r.Stored)))
-		out = append(out, r.Stored...)
+		out = packs.AppendText(binary.AppendUvarint(out, r.Last), r.Stored)
 	}
 	return out
 }
 
 // parseBlock reads the block of a ledger that has the entries from first to last.
 func parseBlock(number, first, last uint64, raw []byte) (b Block, err error) {
-	r := Varints{B: raw}
+	r := packs.Varints{B: raw}
 	b.Number, b.First = r.Next(), r.Next()
 	count, before := r.Next(), first
 	for n := uint64(0); n < count && !r.Bad; n++ {
@@ -100,7 +100,7 @@ func ParseElsewhere(key, stored []byte) (first uint64, ref cold.Ref, err error) 
 	}
 	b = b[1:]
 	b = b[copy(ref.Segment[:], b):]
-	r := Varints{B: b[copy(ref.Sum[:], b):]}
+	r := packs.Varints{B: b[copy(ref.Sum[:], b):]}
 	first, ref.Offset, ref.Length = r.Next(), r.Next(), r.Next()
 	if err := r.End(); err != nil || first == 0 || len(key) != 16 || first > binary.BigEndian.Uint64(key[8:]) {
 		return 0, ref, Damaged(PacksBucket, key, "about a segment: %v", errors.Join(err, errEmpty))

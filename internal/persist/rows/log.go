@@ -39,7 +39,7 @@ func UnsealTail(key, stored []byte) (t Tail, err error) {
 }
 
 func parseTail(key uint64, b []byte) (t Tail, err error) {
-	r := Varints{B: b}
+	r := packs.Varints{B: b}
 	t.Number, t.Before = r.Next(), r.Next()
 	if r.Bad {
 		return t, r.End()

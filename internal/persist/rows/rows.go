@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 )
 
 // Head is the row that a charge rewrites: a ledger's newest entry and what is
@@ -105,7 +106,7 @@ func ParseHead(number uint64, b []byte) (Head, error) {
 		return Head{}, fmt.Errorf("%d bytes are no head", len(b))
 	}
 	h.Closed, h.Unreconciled = b[n] == takesNothing, b[n] == takesReconciling
-	r := Varints{B: b[n+1:]}
+	r := packs.Varints{B: b[n+1:]}
 	h.At.Position, h.Last, h.Total = r.Next(), r.Next(), r.Next()
 	distinct := r.Next()
 	h.Writer, h.Sequence = r.Next(), r.Next()
@@ -154,51 +155,12 @@ func (l Lane) Append(b []byte) []byte {
 }
 
 func ParseLane(b []byte) (Lane, error) {
-	r := Varints{B: b}
+	r := packs.Varints{B: b}
 	l := Lane{r.Next(), r.Next(), r.Next()}
 	if l.First == 0 || l.Sequence == 0 || l.Position < l.First {
 		r.Bad = true
 	}
 	return l, r.End()
-}
-
-// Varints reads numbers and texts one after the other.
-type Varints struct {
-	B   []byte // that are left
-	Bad bool   // it was asked for more than there is
-}
-
-// Next reads a number.
-func (r *Varints) Next() uint64 {
-	v, n := binary.Uvarint(r.B)
-	if n <= 0 {
-		r.Bad = true
-		return 0
-	}
-	r.B = r.B[n:]
-	return v
-}
-
-// Bytes reads so many bytes.
-func (r *Varints) Bytes(n uint64) []byte {
-	if r.Bad || n > uint64(len(r.B)) {
-		r.Bad = true
-		return nil
-	}
-	b := r.B[:n:n]
-	r.B = r.B[n:]
-	return b
-}
-
-// Text reads as many bytes as the number before them says.
-func (r *Varints) Text() []byte { return r.Bytes(r.Next()) }
-
-// End returns an error unless exactly all bytes were read.
-func (r *Varints) End() error {
-	if r.Bad || len(r.B) > 0 {
-		return fmt.Errorf("the numbers are cut short, out of range or too many")
-	}
-	return nil
 }
 
 func ParseUint64(b []byte) (uint64, error) {

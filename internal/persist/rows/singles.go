@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 )
 
 // A request ID is a writer with one entry (ledger.Writer.Single), which is kept for ever. It has no lane but a key: a
@@ -66,7 +67,7 @@ func (k SinglesBlock) Append(b []byte) []byte {
 
 // parseSingles reads the row with the key upto.
 func parseSingles(upto uint64, b []byte) (SinglesBlock, error) {
-	r := Varints{B: b}
+	r := packs.Varints{B: b}
 	k := SinglesBlock{From: r.Next(), Upto: upto, List: make([]Single, 0, len(b)/8)}
 	count := r.Next()
 	for last := (Single{Hash: k.From}); len(r.B) > 0 && !r.Bad; {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -49,11 +50,11 @@ var errKept = errors.New("it is damaged, or was kept by another version of this 
 // Append appends the file's content, which ends with its SHA-256.
 func (k *Kept) Append(b []byte) ([]byte, error) {
 	start := len(b)
-	b = appendText(append(b, KeptHead...), []byte(k.StoreID))
+	b = packs.AppendText(append(b, KeptHead...), k.StoreID)
 	b = binary.AppendUvarint(b, uint64(len(k.ledgers)))
 	for _, name := range slices.Sorted(maps.Keys(k.ledgers)) {
 		s := k.ledgers[name]
-		b = binary.AppendUvarint(appendText(b, []byte(name)), s.head.Position)
+		b = binary.AppendUvarint(packs.AppendText(b, name), s.head.Position)
 		b = append(append(b, s.head.Hash[:]...), s.digest[:]...)
 		if s.digest == [len(s.digest)]byte{} {
 			continue
@@ -63,7 +64,7 @@ func (k *Kept) Append(b []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		b = appendText(b, value)
+		b = packs.AppendText(b, value)
 	}
 	sum := sha256.Sum256(b[start:])
 	return append(b, sum[:]...), nil
@@ -83,10 +84,6 @@ func appendNumbers(b []byte, list ...uint64) []byte {
 	return b
 }
 
-func appendText(b, text []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
-}
-
 // ReadKept reads what Append has appended.
 func ReadKept(b []byte) (*Kept, error) {
 	body := b[:max(0, len(b)-sha256.Size)]
@@ -94,7 +91,7 @@ func ReadKept(b []byte) (*Kept, error) {
 	if sum := sha256.Sum256(body); !begins || !bytes.Equal(sum[:], b[len(body):]) {
 		return nil, errKept
 	}
-	r := rows.Varints{B: rest}
+	r := packs.Varints{B: rest}
 	k := &Kept{StoreID: string(r.Text()), ledgers: map[string]stand{}}
 	for left := r.Next(); left > 0 && !r.Bad; left-- {
 		name := string(r.Text())
@@ -161,7 +158,7 @@ func (v *worker) digest(f *followed) (sum [sha256.Size]byte, err error) {
 		b = b[:0]
 	}
 	at := f.Head()
-	b = append(appendText(b, f.raw), at.Hash[:]...)
+	b = append(packs.AppendText(b, f.raw), at.Hash[:]...)
 	parts, open := state.Parts(), state.Reservations()
 	b = appendNumbers(b, at.Position, f.number, f.last, f.sum, f.newest.First, f.newest.Sequence,
 		oneIf(state.Summary().Closed), uint64(len(parts)), uint64(len(open)), uint64(len(f.amended)),
@@ -171,7 +168,7 @@ func (v *worker) digest(f *followed) (sum [sha256.Size]byte, err error) {
 		if err != nil {
 			return sum, err
 		}
-		b = appendText(binary.AppendUvarint(b, r.Position), raw)
+		b = packs.AppendText(binary.AppendUvarint(b, r.Position), raw)
 		write()
 	}
 	for _, p := range parts {
@@ -179,7 +176,7 @@ func (v *worker) digest(f *followed) (sum [sha256.Size]byte, err error) {
 		if err != nil {
 			return sum, err
 		}
-		b = binary.AppendUvarint(appendText(b, raw), p.Count)
+		b = binary.AppendUvarint(packs.AppendText(b, raw), p.Count)
 		write()
 	}
 	head, err := v.Head(f.number)
@@ -192,7 +189,7 @@ func (v *worker) digest(f *followed) (sum [sha256.Size]byte, err error) {
 		if err != nil {
 			return sum, err
 		}
-		b = appendText(binary.AppendUvarint(b, position), r.Raw)
+		b = packs.AppendText(binary.AppendUvarint(b, position), r.Raw)
 		write()
 	}
 	for _, lane := range slices.SortedFunc(maps.Keys(f.lanes), func(a, b audit.Lane) int {
@@ -208,7 +205,7 @@ func (v *worker) digest(f *followed) (sum [sha256.Size]byte, err error) {
 		write()
 	}
 	if err := v.eachSequence(f, func(key, stored []byte) {
-		b = appendText(append(b, key...), stored)
+		b = packs.AppendText(append(b, key...), stored)
 		write()
 	}); err != nil {
 		return sum, err
