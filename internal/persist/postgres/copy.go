@@ -97,17 +97,8 @@ func (c *copying) run() error {
 
 // each calls f with every row of a query.
 func (c *copying) each(sql string, f func(pgx.Rows) error) error {
-	found, err := c.tx.Query(c.ctx, sql)
-	if err != nil {
-		return err
-	}
-	defer found.Close()
-	for found.Next() {
-		if err := f(found); err != nil {
-			return err
-		}
-	}
-	return found.Err()
+	_, err := roundTrip(c.ctx, c.tx, []query{{sql: sql, scan: f}})
+	return err
 }
 
 func (c *copying) meta() error {
