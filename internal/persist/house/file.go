@@ -34,7 +34,7 @@ func Create() (*File, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	w.db, err = bolt.Open(f.Name(), 0o600, &bolt.Options{NoSync: true, NoGrowSync: true, NoFreelistSync: false,
+	w.db, err = bolt.Open(f.Name(), 0o600, &bolt.Options{NoSync: true, NoGrowSync: true,
 		FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(f.Name()))

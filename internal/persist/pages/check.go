@@ -29,14 +29,13 @@ type Check struct {
 // Memory: two bits a page, and a few pages.
 func (f *File) Check(c Check) error {
 	w := newWalk(f, c)
-	listed, err := w.readFree()
-	if err != nil {
+	if err := w.readFree(); err != nil {
 		return err
 	}
 	if err := w.tree(f.Root, nil, 0); err != nil {
 		return err
 	}
-	return w.account(listed)
+	return w.account()
 }
 
 // walk is one run of Check.
@@ -181,7 +180,7 @@ func (w *walk) leaf(p *page, bucket []byte, level int) error {
 
 // account compares used and free pages with all that the file has. Leaves that were not
 // read take the pages after them that nobody else has: no more, no less.
-func (w *walk) account(listed bool) error {
+func (w *walk) account() error {
 	owner := uint64(0)
 	for id := uint64(2); id < w.Pages; id++ {
 		switch {
@@ -189,7 +188,7 @@ func (w *walk) account(listed bool) error {
 			owner = id
 		case w.free.has(id):
 			owner = 0
-		case owner != 0 && w.Skip != nil && listed:
+		case owner != 0 && w.Skip != nil:
 			last, err := w.unread(owner)
 			if err != nil {
 				return err
@@ -201,7 +200,7 @@ func (w *walk) account(listed bool) error {
 				return err
 			}
 			owner, id = 0, last
-		case listed:
+		default:
 			return neither(id)
 		}
 	}

@@ -7,7 +7,7 @@ import "fmt"
 // Free returns what tells whether a page is in the list of free pages of a transaction.
 func (f *File) Free(transaction uint64) (free func(id uint64) bool, err error) {
 	w := newWalk(f, Check{Transaction: transaction})
-	if _, err := w.readFree(); err != nil {
+	if err := w.readFree(); err != nil {
 		return nil, err
 	}
 	return w.free.has, nil
@@ -17,8 +17,8 @@ func (f *File) Free(transaction uint64) (free func(id uint64) bool, err error) {
 // bbolt trusts when it writes the next list. It makes room for the numbers of all free
 // pages and one page more, before it takes that room from them.
 func (f *File) CheckFreeSize(transaction uint64) error {
-	id, listed, err := f.freelist(transaction)
-	if err != nil || !listed {
+	id, err := f.freelist(transaction)
+	if err != nil {
 		return err
 	}
 	b := make([]byte, headerSize+8)
@@ -45,20 +45,20 @@ func (f *File) CheckFreeSize(transaction uint64) error {
 	return nil
 }
 
-// readFree reads the list of free pages. If there is none, listed is false.
-func (w *walk) readFree() (listed bool, err error) {
-	id, listed, err := w.freelist(w.Transaction)
-	if err != nil || !listed {
-		return listed, err
+// readFree reads the list of free pages.
+func (w *walk) readFree() error {
+	id, err := w.freelist(w.Transaction)
+	if err != nil {
+		return err
 	}
 	whole, err := w.eachFree(id, make([]byte, w.PageSize), func(free uint64) error {
 		w.free.add(free)
 		return nil
 	})
 	if err != nil {
-		return listed, err
+		return err
 	}
-	return listed, w.take(id, whole)
+	return w.take(id, whole)
 }
 
 // eachFree calls found with the numbers of the list of free pages that begins at page id,
@@ -66,9 +66,6 @@ func (w *walk) readFree() (listed bool, err error) {
 // page, then the numbers. If the header's count is 0xFFFF, the first number is the count.
 // Each page of the list is read into b, which has the size of one.
 func (f *File) eachFree(id uint64, b []byte, found func(uint64) error) (whole uint64, err error) {
-	if id < 2 || id >= f.Pages {
-		return 0, damage(id, "a list of free pages elsewhere", fmt.Sprintf("in one of the pages 2 to %d", f.Pages-1))
-	}
 	at := int64(id) * f.PageSize
 	fill := func() error {
 		err := f.fill(b, at)

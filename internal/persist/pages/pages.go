@@ -90,20 +90,22 @@ type File struct {
 var ErrNoMeta = errors.New("no meta page is of this transaction")
 
 // freelist returns the page of the list of free pages, as the meta page of the
-// transaction has it. If there is no list, ok is false: then bbolt makes it anew.
-func (f *File) freelist(transaction uint64) (id uint64, ok bool, err error) {
+// transaction has it.
+func (f *File) freelist(transaction uint64) (id uint64, err error) {
 	for n := range 2 {
 		meta, ok, err := f.meta(n)
 		if err != nil {
-			return 0, false, err
+			return 0, err
 		}
 		if !ok || order.Uint64(meta[metaTransaction:]) != transaction {
 			continue
 		}
-		id := order.Uint64(meta[metaFreelist:])
-		return id, id != 1<<64-1, nil
+		if id = order.Uint64(meta[metaFreelist:]); id < 2 || id >= f.Pages {
+			err = damage(id, "a list of free pages elsewhere", fmt.Sprintf("in one of the pages 2 to %d", f.Pages-1))
+		}
+		return id, err
 	}
-	return 0, false, fmt.Errorf("transaction %d: %w", transaction, ErrNoMeta)
+	return 0, fmt.Errorf("transaction %d: %w", transaction, ErrNoMeta)
 }
 
 // page is a page whose layout was checked.

@@ -95,8 +95,8 @@ func (p *page) root(bucket string) (root uint64, within *page, err error) {
 // transaction.
 func (p *Paths) Used(transaction uint64) error {
 	read := slices.Sorted(maps.Keys(p.pages))
-	id, listed, err := p.freelist(transaction)
-	if err != nil || !listed {
+	id, err := p.freelist(transaction)
+	if err != nil {
 		return err
 	}
 	if int64(len(p.list)) != p.PageSize {
