@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
 // raise updates a row of marks, or makes it.
@@ -112,7 +113,7 @@ func (s *Store) readHeads(ctx context.Context, c *pgx.Conn, names []string,
 		if err := r.Scan(&name, &number, &value); err != nil {
 			return err
 		}
-		h, err := parseHead(uint64(number), value)
+		h, err := rows.UnsealHead(uint64(number), value)
 		if err == nil {
 			read.add(string(name), h)
 		}

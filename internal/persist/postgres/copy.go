@@ -153,7 +153,7 @@ func (c *copying) writers() error {
 		}
 		w := ledger.Writer{Principal: string(principal), Name: string(name)}
 		key := rows.AppendWriter(nil, uint64(number), w)
-		if _, err := parse(rows.WritersBucket, key, stored, rows.ParseLane); err != nil {
+		if _, err := rows.Parse(rows.WritersBucket, key, stored, rows.ParseLane); err != nil {
 			return err
 		}
 		return c.Put(rows.WritersBucket, key, stored)

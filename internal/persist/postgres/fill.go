@@ -245,7 +245,7 @@ func (f *filling) writers(ctx context.Context) error {
 				return err
 			}
 			number := binary.BigEndian.Uint64(key)
-			l, err := parse(rows.WritersBucket, key, stored, rows.ParseLane)
+			l, err := rows.Parse(rows.WritersBucket, key, stored, rows.ParseLane)
 			if err != nil {
 				return err
 			}
@@ -283,7 +283,7 @@ func (f *filling) rest(ctx context.Context) error {
 				case t.bucket == rows.PacksBucket:
 					f.advance(packs.MaxEntries)
 				case t.bucket == rows.HeadsBucket:
-					h, err := parseHead(binary.BigEndian.Uint64(key), stored)
+					h, err := rows.UnsealHead(binary.BigEndian.Uint64(key), stored)
 					if err != nil {
 						return err
 					}

@@ -41,7 +41,7 @@ func (s *Store) move(left rows.Left) error {
 }
 
 func parseLeft(stored []byte) (rows.Left, error) {
-	return parse(rows.MetaBucket, rows.LeftKey, stored, rows.ParseLeft)
+	return rows.Parse(rows.MetaBucket, rows.LeftKey, stored, rows.ParseLeft)
 }
 
 // setMoved makes the store refuse everything.

@@ -107,7 +107,7 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 		if err := r.Scan(&number, &name, &position, &value); err != nil {
 			return err
 		}
-		h, err := parseHead(uint64(number), value)
+		h, err := rows.UnsealHead(uint64(number), value)
 		if err == nil {
 			err = h.Agrees(position)
 		}
@@ -213,7 +213,7 @@ func (a *attempt) readRows(n needs, books map[uint64]*booked) (queries []query) 
 				return err
 			}
 			w := ledger.Writer{Principal: string(principal), Name: string(name)}
-			l, err := parse(rows.WritersBucket, rows.AppendWriter(nil, uint64(number), w), value, rows.ParseLane)
+			l, err := rows.Parse(rows.WritersBucket, rows.AppendWriter(nil, uint64(number), w), value, rows.ParseLane)
 			if b := books[uint64(number)]; b != nil {
 				b.lanes[w], b.damage = l, cmp.Or(b.damage, err)
 			}
@@ -254,7 +254,8 @@ func (a *attempt) readRows(n needs, books map[uint64]*booked) (queries []query) 
 		}})
 	}
 	pairs(readCounts, n.counts, func(b *booked, number, index uint64, value []byte) (err error) {
-		b.counts[int(index)], err = parse(rows.CountsBucket, rows.IndexKey(number, int(index)), value, rows.ParseUint64)
+		key := rows.IndexKey(number, int(index))
+		b.counts[int(index)], err = rows.Parse(rows.CountsBucket, key, value, rows.ParseUint64)
 		return err
 	})
 	pairs(readOpen, n.open, func(b *booked, number, position uint64, value []byte) (err error) {
@@ -313,16 +314,16 @@ func parseLedger(number uint64, genesis, head []byte) (rows.Head, []byte, error)
 	if err != nil {
 		return rows.Head{}, nil, err
 	}
-	h, err := parseHead(number, head)
+	h, err := rows.UnsealHead(number, head)
 	return h, raw, err
 }
 
 // parseReservation reads an open reservation of a ledger.
 func parseReservation(number, position uint64, stored []byte) (ledger.Reservation, error) {
-	return parse(rows.ReservationsBucket, rows.BlockKey(number, position), stored,
+	return rows.Parse(rows.ReservationsBucket, rows.BlockKey(number, position), stored,
 		func(b []byte) (ledger.Reservation, error) { return record.UnmarshalReservation(position, b) })
 }
 
 func parseMechanism(number uint64, index int, stored []byte) (mechanism.Mechanism, error) {
-	return parse(rows.MechanismsBucket, rows.IndexKey(number, index), stored, record.UnmarshalMechanism)
+	return rows.Parse(rows.MechanismsBucket, rows.IndexKey(number, index), stored, record.UnmarshalMechanism)
 }

@@ -22,7 +22,7 @@ func (v *view) lane(f found, w ledger.Writer) (l rows.Lane, err error) {
 		if err := r.Scan(&value); err != nil {
 			return err
 		}
-		l, err = parse(rows.WritersBucket, rows.AppendWriter(nil, f.Number, w), value, rows.ParseLane)
+		l, err = rows.Parse(rows.WritersBucket, rows.AppendWriter(nil, f.Number, w), value, rows.ParseLane)
 		return err
 	}})
 	return l, err
@@ -119,7 +119,7 @@ func (v *view) indexed(f found, l rows.Lane, block uint64) (position uint64, err
 		if err := r.Scan(&value); err != nil {
 			return err
 		}
-		position, err = parse(rows.SequencesBucket, at, value, rows.ParseUint64)
+		position, err = rows.Parse(rows.SequencesBucket, at, value, rows.ParseUint64)
 		return err
 	}})
 	if err == nil && !there {
@@ -150,7 +150,7 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 					return err
 				}
 				other := ledger.Writer{Principal: string(principal), Name: w.Name}
-				l, err := parse(rows.WritersBucket, rows.AppendWriter(nil, f.Number, other), value, rows.ParseLane)
+				l, err := rows.Parse(rows.WritersBucket, rows.AppendWriter(nil, f.Number, other), value, rows.ParseLane)
 				others[other] = l
 				return err
 			}})

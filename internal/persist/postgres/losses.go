@@ -16,6 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
@@ -89,7 +90,7 @@ func (s *Store) seek(ctx context.Context, c *pgx.Conn, all heads) error {
 		}
 		number := uint64(n)
 		want := missing[number]
-		h, err := parseHead(number, value)
+		h, err := rows.UnsealHead(number, value)
 		switch {
 		case err != nil, string(name) == want.name && h.At == want.at:
 			delete(missing, number)

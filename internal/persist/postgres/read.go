@@ -225,7 +225,7 @@ func (l *loading) count(r pgx.Rows) error {
 		return rows.Damaged(rows.CountsBucket, rows.IndexKey(l.Number, i), "missing")
 	}
 	l.counted++
-	l.parts[i].Count, err = parse(rows.CountsBucket, rows.IndexKey(l.Number, i), value, rows.ParseUint64)
+	l.parts[i].Count, err = rows.Parse(rows.CountsBucket, rows.IndexKey(l.Number, i), value, rows.ParseUint64)
 	return err
 }
 
@@ -361,7 +361,7 @@ func (s *Store) Reserving() (names []string, err error) {
 			if err := r.Scan(&name, &number, &value); err != nil {
 				return err
 			}
-			h, err := parseHead(uint64(number), value)
+			h, err := rows.UnsealHead(uint64(number), value)
 			v.heads.add(string(name), h)
 			names = append(names, string(name))
 			return err

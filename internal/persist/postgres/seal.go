@@ -16,11 +16,3 @@ func sealMeta(name string, value []byte) []byte { return seal(rows.MetaBucket, [
 func unsealMeta(name string, stored []byte) ([]byte, error) {
 	return rows.Unseal(rows.MetaBucket, []byte(name), stored)
 }
-
-func parse[T any](b rows.Bucket, key, stored []byte, read func([]byte) (T, error)) (t T, err error) {
-	return rows.Parse(b, key, stored, read)
-}
-
-func parseHead(number uint64, stored []byte) (rows.Head, error) {
-	return rows.UnsealHead(number, stored)
-}
