@@ -12,7 +12,8 @@ import (
 )
 
 // Of two daemons that write to the same ledger, whoever comes second decides again, on what the first has written. The
-// first knows what it wrote and is always ahead, so a daemon that has much to write makes room now and then.
+// first knows what it wrote and is always ahead. So sets, and charges that came second, are decided in turn (see
+// Shared.InTurn). Creations, which are not, find room because a daemon that has much to write makes some now and then.
 
 const (
 	// MaxAttempts bounds how often a batch is decided again after ErrConflict.
