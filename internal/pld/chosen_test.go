@@ -66,6 +66,18 @@ func TestBestOfFarInTheTail(t *testing.T) {
 	}
 }
 
+// What is said to be attained of sampled runs is never above what dominates, however small δ is.
+func TestBestOfSampledFarInTheTail(t *testing.T) {
+	run := mechanism.RepeatAndSelect{Mean: 10, Mechanism: mechanism.DPSGD{NoiseMultiplier: 1.1, MaxGradNorm: 1,
+		BatchSize: 256, DatasetSize: 60000, Epochs: 0.36}}
+	c := pldtest.Losses(t, mechanism.Event{Mechanism: run, Count: 1})
+	for _, delta := range []float64{1e-40, 1e-130} {
+		if e, reason := Epsilon(c, delta, Wanted{}); reason != "" || !(e.Lower <= e.Upper) {
+			t.Errorf("δ = %v: %+v %s", delta, e, reason)
+		}
+	}
+}
+
 // What is attained is below what dominates, with other releases and when it is done twice, and close to it.
 func TestBestOfFromBelow(t *testing.T) {
 	run := mechanism.RepeatAndSelect{Mean: 10, Mechanism: mechanism.Gaussian{NoiseMultiplier: 4}}

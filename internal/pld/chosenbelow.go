@@ -243,11 +243,18 @@ func worthEpsilon(delta float64) func(p, q []float64, most float64) float64 {
 	}
 }
 
+// attainedDeepest is the ln δ down to which anything is said to be attained: for smaller δ it was found above what
+// dominates.
+const attainedDeepest = 2 * usualDeepest
+
 // attainedAmong is c with what is attained in the place of what has no pair: of the best of several runs, by scores
 // that are worth much, and of classes of which a member is known. What only bounds on K are known of is left out. It is
 // false where nothing was replaced.
 func attainedAmong(c loss.Composition, deepest float64, worth func(p, q []float64, most float64) float64,
 	in *num.Interrupt) (all loss.Composition, known bool) {
+	if deepest < attainedDeepest {
+		return nil, false
+	}
 	for _, t := range c {
 		if best, is := t.Loss.(loss.Chosen); is {
 			if t.Loss = attainedBest(best, bestOf(best, deepest, in).run, worth, in); t.Loss == nil {
