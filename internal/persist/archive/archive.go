@@ -262,7 +262,7 @@ func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segmen
 			sum, err = a.place.write(ctx, s)
 		}
 		if err != nil {
-			a.opened = a.opened && !errors.Is(err, blobs.ErrExists) // it may be this one's, if nobody answered then
+			a.opened = false // it may be there nevertheless
 			return err
 		}
 		a.took(s, sum[:])
