@@ -85,7 +85,7 @@ func under(below, above, opposite profile) profile {
 		// here.δ − down·(α − here.α) = next.δ + up·(next.α − α)
 		if down > up {
 			alpha := here.alpha + (here.delta-next.delta-up*(next.alpha-here.alpha))/(down-up)
-			if alpha > here.alpha && alpha < next.alpha {
+			if alpha >= here.alpha && alpha < next.alpha { // equal: it falls within what is rounded
 				put(alpha, next.delta+up*(next.alpha-alpha))
 			}
 		}
@@ -243,18 +243,11 @@ func worthEpsilon(delta float64) func(p, q []float64, most float64) float64 {
 	}
 }
 
-// attainedDeepest is the ln δ down to which anything is said to be attained: for smaller δ it was found above what
-// dominates.
-const attainedDeepest = 2 * usualDeepest
-
 // attainedAmong is c with what is attained in the place of what has no pair: of the best of several runs, by scores
 // that are worth much, and of classes of which a member is known. What only bounds on K are known of is left out. It is
 // false where nothing was replaced.
 func attainedAmong(c loss.Composition, deepest float64, worth func(p, q []float64, most float64) float64,
 	in *num.Interrupt) (all loss.Composition, known bool) {
-	if deepest < attainedDeepest {
-		return nil, false
-	}
 	for _, t := range c {
 		if best, is := t.Loss.(loss.Chosen); is {
 			if t.Loss = attainedBest(best, bestOf(best, deepest, in).run, worth, in); t.Loss == nil {

@@ -56,7 +56,8 @@ func TestDragToLookCloser(t *testing.T) {
 	}
 	p.do(mouse(input.MouseMoved, at(0.75)), mouse(input.MouseReleased, at(0.75)),
 		chromedp.WaitVisible(`[data-live*="from="]`, chromedp.ByQuery))
-	p.shows("[data-live]", "The figure shows the part of the time from", "Show all")
+	p.waits("[data-live]", "The figure shows the part of the time from") // which may be read first
+	p.shows("[data-live]", "Show all")
 	from, to := p.spanned()
 	quarter := after.Sub(before) / 4
 	near := func(got, want time.Time) bool { return got.Sub(want).Abs() < quarter/4 }
