@@ -73,8 +73,8 @@ func (b *Batch) Grow(n int) { b.entries = slices.Grow(b.entries, n) }
 // Bound has the batch refuse what would make a ledger too large to be read: too many
 // bytes of mechanisms, in all or in open reservations, or prices that take too long to
 // find (budget.MaxPriceWork); what could not be answered about; and proposals of somebody who has made
-// too many (maxOpenProposals, maxProposalsOf). These bounds came later than others, so who decides
-// old entries again, as an audit does, does not ask for them.
+// too many (maxOpenProposals, maxProposalsOf). These bounds protect the daemon, and may change with it: what was
+// accepted stays right. So who decides entries again, as an audit does, does not ask for them.
 func (b *Batch) Bound() { b.bounded = true }
 
 // Alone has the batch refuse, with ErrTogether, what changes the ledger's share of its dataset:

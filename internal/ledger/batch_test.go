@@ -194,7 +194,7 @@ func TestDistinctMechanismsAreBounded(t *testing.T) {
 
 // A bounded batch takes no new mechanisms once a ledger's have too many bytes, nor
 // reservations that hold too many; what a ledger has can be charged for ever. An audit
-// decides without these bounds, as earlier versions did.
+// decides without these bounds.
 func TestBound(t *testing.T) {
 	wide := func(i int) mechanism.Mechanism {
 		numbers := make([]float64, 4096)
