@@ -84,13 +84,13 @@ func (e explanation) object() any {
 		LogDeltaLower *cli.Number `json:"logDeltaLower,omitempty"`
 		Analysis      string      `json:"analysis"`
 		Bounds        []boundJSON `json:"bounds"`
-		Warnings      []string    `json:"warnings"` // and the assumptions, as before these had a field
+		Warnings      []string    `json:"warnings"`
 		Assumptions   []string    `json:"assumptions"`
 	}{
 		Delta: positive(e.answer.Delta, e.answer.LogDelta), Epsilon: cli.Number(e.answer.Epsilon),
 		Analysis:     string(e.answer.Analysis),
 		EpsilonLower: (*cli.Number)(e.answer.EpsilonLower), LogDeltaLower: (*cli.Number)(e.answer.LogDeltaLower),
-		Warnings:    append(append([]string{}, e.warnings...), e.assumptions...), // [], not null
+		Warnings:    append([]string{}, e.warnings...), // [], not null
 		Assumptions: append([]string{}, e.assumptions...),
 	}
 	given := func(x float64) *cli.Number { return (*cli.Number)(&x) }
