@@ -89,14 +89,14 @@ func (q *queue) goOn(state *ledger.State, records []ledger.Record) {
 		q.forget()
 		return
 	}
-	q.take(state, newer, false)
+	q.take(newer, false)
 }
 
 // take adds records that continue the state that is in memory, or forgets it where that is not cheap. ahead says that
 // they may not be durable.
-func (q *queue) take(state *ledger.State, newer []ledger.Record, ahead bool) {
+func (q *queue) take(newer []ledger.Record, ahead bool) {
 	q.stateMu.Lock()
-	ok := state.Follow(newer)
+	ok := q.state.Follow(newer)
 	q.ahead = q.ahead || ok && ahead
 	q.stateMu.Unlock()
 	if !ok {

@@ -85,7 +85,11 @@ func (t *inTurn) decide(heads []ledger.Head, newer [][]ledger.Record) []ledger.P
 			lost[q] = fmt.Errorf("ledger %s: %w", q.name, ledger.ErrNotFound)
 		case known != (ledger.Head{}) && known != heads[i]:
 			t.behind = true
-			q.goOnInTurn(newer[i])
+			if n := newer[i]; len(n) > 0 && n[0].Previous == known.Hash {
+				q.take(n, true) // which settle confirms
+			} else {
+				q.forget()
+			}
 		}
 	}
 	t.start(t.ctx, t.queues, lost)
@@ -98,18 +102,6 @@ func (t *inTurn) decide(heads []ledger.Head, newer [][]ledger.Record) []ledger.P
 		t.proposals = proposed(t.members)
 	}
 	return t.proposals
-}
-
-// goOnInTurn is goOn with records that may not be durable until settle says so.
-func (q *queue) goOnInTurn(newer []ledger.Record) {
-	q.stateMu.RLock()
-	state := q.state
-	q.stateMu.RUnlock()
-	if len(newer) == 0 || newer[0].Previous != state.Summary().Head.Hash {
-		q.forget()
-		return
-	}
-	q.take(state, newer, true)
 }
 
 // settle notes that a turn has ended. What was read in it is durable if it has ended without an error.

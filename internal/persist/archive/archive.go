@@ -250,9 +250,7 @@ func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segmen
 		s.StoreId, s.Number, s.Previous = from.ID(), a.number+1, a.previous
 		at, err := blobs.At(a.place.Dir)
 		if err == nil && a.number == first && first > 0 {
-			if err = a.ends(ctx, at); errors.As(err, new(*DamagedError)) {
-				a.opened = false // the next time says more
-			}
+			err = a.ends(ctx, at)
 		}
 		if err == nil {
 			err = a.seals()
@@ -262,7 +260,7 @@ func (a *Archive) Write(ctx context.Context, from Source, now time.Time) (segmen
 			sum, err = a.place.write(ctx, s)
 		}
 		if err != nil {
-			a.opened = false // it may be there nevertheless
+			a.opened = false // the segment may be there nevertheless, or the next time says more
 			return err
 		}
 		a.took(s, sum[:])

@@ -144,7 +144,7 @@ func (a *attempt) run() (int, error) {
 // have written was read in turn, what was told must be durable.
 func (a *attempt) end(ctx context.Context, c *pgx.Conn) error {
 	queries := []query{{sql: "ROLLBACK"}}
-	if len(a.found) > 0 || slices.ContainsFunc(a.ops, func(o *operation) bool { return o.turn != nil }) {
+	if len(a.found) > 0 || len(a.inTurn()) > 0 {
 		queries = []query{{sql: raiseIfReplicated, args: a.fence()}, {sql: "COMMIT"}}
 	}
 	a.commit.RoundTrips++

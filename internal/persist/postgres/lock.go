@@ -118,7 +118,7 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 	}})
 	queries = append(queries, a.drawKeys(n.keys))
 	queries = append(queries, a.readRows(n, byNumber)...)
-	parts, behind := a.readBehind(byNumber)
+	parts, behind := a.behind(byNumber)
 	queries = append(queries, behind...)
 	if a.requireStandby.Load() {
 		queries = append(queries, requireStandby())

@@ -242,11 +242,17 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 // newerRows is how many rows of a ledger's log Newer reads at most.
 const newerRows = 256
 
-// readNewer reads the rows of ledgers' logs from a position on.
-const readNewer = `SELECT p.number, p.last, p.value FROM unnest($1::bigint[], $2::bigint[]) AS w(number, first)
-	JOIN LATERAL (SELECT number, last, value FROM log WHERE log.number = w.number AND log.last >= w.first
+const (
+	// readNewer reads the rows of ledgers' logs from a position on, and readBehind those of ledgers that have come so
+	// far.
+	readNewer  = newerBegins + newerEnds
+	readBehind = newerBegins + " JOIN heads h ON h.number = w.number AND h.position >= w.first" + newerEnds
+
+	newerBegins = "SELECT p.number, p.last, p.value FROM unnest($1::bigint[], $2::bigint[]) AS w(number, first)"
+	newerEnds   = ` JOIN LATERAL (SELECT number, last, value FROM log WHERE log.number = w.number AND log.last >= w.first
 		ORDER BY last LIMIT $3) p ON true
 	ORDER BY p.number, p.last`
+)
 
 // Newer implements fleet.Shared.
 func (s *Store) Newer(names []string, from []uint64, limit int) (out [][]ledger.Record, err error) {

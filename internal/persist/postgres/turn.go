@@ -24,28 +24,28 @@ func (s *Store) InTurn(t ledger.Turn) ([][]ledger.Hash, error) {
 	return o.hashes, nil
 }
 
-// behind reads the rows of the log after positions, of ledgers that have more.
-const behind = `SELECT p.number, p.last, p.value FROM unnest($1::bigint[], $2::bigint[]) AS w(number, known)
-	JOIN heads h ON h.number = w.number AND h.position > w.known
-	JOIN LATERAL (SELECT number, last, value FROM log WHERE log.number = w.number AND log.last > w.known
-		ORDER BY last LIMIT $3) p ON true
-	ORDER BY p.number, p.last`
-
-// readBehind reads what others have written to ledgers that are locked, since the turns' callers knew them. The heads
-// are read before.
-func (a *attempt) readBehind(books map[uint64]*booked) (parts map[string]*part, queries []query) {
-	parts = map[string]*part{}
-	var numbers, positions []int64
-	by := new(record.Reader)
+// inTurn are the operations that are decided in turn.
+func (a *attempt) inTurn() (list []*operation) {
 	for _, o := range a.ops {
-		if o.turn == nil {
-			continue
+		if o.turn != nil {
+			list = append(list, o)
 		}
+	}
+	return list
+}
+
+// behind reads what others have written to ledgers that are locked, since the turns' callers knew them. The heads
+// are read before.
+func (a *attempt) behind(books map[uint64]*booked) (parts map[string]*part, queries []query) {
+	parts = map[string]*part{}
+	var numbers, firsts []int64
+	by := new(record.Reader)
+	for _, o := range a.inTurn() {
 		for i, name := range o.turn.Ledgers {
 			known := o.turn.Known(i)
 			if number, ok := a.names[name]; ok && known != (ledger.Head{}) {
 				from := known.Position + 1
-				numbers, positions = append(numbers, int64(number)), append(positions, int64(known.Position))
+				numbers, firsts = append(numbers, int64(number)), append(firsts, int64(from))
 				parts[name] = &part{from: from, chain: rows.Chain{Number: number, From: from, By: by}}
 			}
 		}
@@ -53,7 +53,7 @@ func (a *attempt) readBehind(books map[uint64]*booked) (parts map[string]*part, 
 	if len(numbers) == 0 {
 		return parts, nil
 	}
-	return parts, []query{{behind, []any{numbers, positions, newerRows}, func(r pgx.Rows) error {
+	return parts, []query{{readBehind, []any{numbers, firsts, newerRows}, func(r pgx.Rows) error {
 		number, last, value, err := scanPack(r)
 		if err != nil {
 			return err
@@ -72,30 +72,23 @@ func (a *attempt) readBehind(books map[uint64]*booked) (parts map[string]*part, 
 // decideInTurn has those of the operations decided whose ledgers are locked now, and reads what they need.
 func (a *attempt) decideInTurn(ctx context.Context, c *pgx.Conn, parts map[string]*part,
 	books map[uint64]*booked) error {
-	turns, read := 0, heads{}
-	for _, o := range a.ops {
-		if o.turn == nil {
-			continue
-		}
-		turns++
+	turns, read := a.inTurn(), heads{}
+	if len(turns) == 0 {
+		return nil
+	}
+	for _, o := range turns {
 		for _, name := range o.turn.Ledgers {
 			if b := a.books[name]; b != nil && b.damage == nil {
 				read.add(name, b.head)
 			}
 		}
 	}
-	if turns == 0 {
-		return nil
-	}
 	if err := a.seek(ctx, c, a.known.ahead(read)); err != nil {
 		return err
 	}
 	n := newNeeds()
 	a.refusals = map[*operation]error{}
-	for _, o := range a.ops {
-		if o.turn == nil {
-			continue
-		}
+	for _, o := range turns {
 		o.batch = nil
 		at, newer := make([]ledger.Head, len(o.turn.Ledgers)), make([][]ledger.Record, len(o.turn.Ledgers))
 		var refused error
